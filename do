@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""The project's errands. `./do demo` and `./do test` are all a newcomer needs.
+
+Standard library only. Makes .venv, installs the hash-pinned lock, runs the job.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent
+VENV = ROOT / ".venv"
+BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
+LOCK = ROOT / "locks" / "dev.lock"
+
+JOBS = {
+    "demo": "the tour, on generated data, in a temporary folder",
+    "test": "lint, types, import contracts, then every test (arguments go to pytest)",
+    "check": "ruff, mypy strict, import-linter",
+    "bench": "./do bench NAME: noise, overlap, ledger, all (peers get their own environments)",
+    "fuzz": "the long fuzzers (DISCREET_FUZZ=N multiplies their work)",
+    "docs": "check that the documents are whole and list them",
+    "lock": "compile the locks again (needs uv)",
+    "run": "./do run ARGS: the discreet command from this checkout",
+}
+
+
+def call(*words: str | Path, **more: object) -> None:
+    """Run a command; leave with its exit code if it fails."""
+    done = subprocess.run([str(word) for word in words], cwd=ROOT, **more)  # type: ignore[call-overload]
+    if done.returncode:
+        sys.exit(done.returncode)
+
+
+def stop(sentence: str) -> None:
+    print(f"do: {sentence}", file=sys.stderr)
+    sys.exit(1)
+
+
+def make_venv(folder: Path) -> None:
+    """An empty environment, by uv where there is one, else by venv; says what is missing."""
+    if shutil.which("uv"):
+        call("uv", "venv", "--quiet", "--clear", folder)
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    made = subprocess.run([sys.executable, "-m", "venv", str(folder)], capture_output=True, text=True)
+    if made.returncode == 0:
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    if shutil.which("apt-get") and os.geteuid() == 0:
+        call("apt-get", "update", "-qq")
+        call("apt-get", "install", "-y", "-qq", "python3-venv", stdout=subprocess.DEVNULL)
+        call(sys.executable, "-m", "venv", folder)
+        return
+    stop("this Python has no venv module. Install python3-venv (Debian: apt-get install python3-venv) or uv.")
+
+
+def install(folder: Path, lock: Path, *, project: bool) -> None:
+    """Install exactly the lock, hashes checked; the project itself is built by the locked backend."""
+    python = folder / BIN.name / "python"
+    if shutil.which("uv"):
+        call("uv", "pip", "sync", "--quiet", "--python", python, "--require-hashes", lock)
+        build = ["uv", "pip", "install", "--quiet", "--python", python]
+    else:
+        pip = [python, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+        call(*pip, "install", "--require-hashes", "--no-deps", "-r", lock)
+        build = [*pip, "install"]
+    if project:
+        call(*build, "--no-deps", "--no-build-isolation", "--editable", ".")
+
+
+def environment(folder: Path = VENV, lock: Path = LOCK, *, project: bool = True) -> Path:
+    """Make the environment when it is missing or its lock has changed; return its python."""
+    if sys.version_info < (3, 11):
+        stop(f"Discreet needs Python 3.11 or newer; this is {sys.version.split()[0]}.")
+    wanted = hashlib.sha256(lock.read_bytes() + (ROOT / "pyproject.toml").read_bytes()).hexdigest()
+    stamp = folder / "stamp"
+    if not stamp.exists() or stamp.read_text() != wanted:
+        print(f"do: making {folder.relative_to(ROOT)} (once)", file=sys.stderr)
+        make_venv(folder)
+        install(folder, lock, project=project)
+        stamp.write_text(wanted)
+    return folder / BIN.name / "python"
+
+
+def check(python: Path) -> None:
+    call(python, "-m", "ruff", "check", ".")
+    call(python, "-m", "ruff", "format", "--check", ".")
+    call(python, "-m", "mypy")
+    call(BIN / "lint-imports", "--no-cache")
+
+
+def bench(python: Path, names: list[str]) -> None:
+    """Benchmarks; a peer runs in an environment of its own, made from benchmarks/peers/NAME.txt."""
+    found = sorted(path.stem for path in (ROOT / "benchmarks").glob("bench_*.py"))
+    wanted = [f"bench_{name}" for name in names] if names and names != ["all"] else found
+    for name in wanted:
+        if name not in found:
+            stop(f"no benchmark {name[6:]!r}; there are: {', '.join(item[6:] for item in found)}")
+    for lock in sorted((ROOT / "benchmarks" / "peers").glob("*.txt")):
+        environment(ROOT / "benchmarks" / ".peers" / lock.stem, lock, project=False)
+    for name in wanted:
+        call(python, ROOT / "benchmarks" / f"{name}.py")
+
+
+def lock_all() -> None:
+    if not shutil.which("uv"):
+        stop("compiling locks needs uv on the PATH")
+    plain = ["--quiet", "--generate-hashes", "--no-header", "--no-annotate", "--python-version", "3.11"]
+    quiet = {"stdout": subprocess.DEVNULL}
+    call("uv", "pip", "compile", "pyproject.toml", "--group", "dev", *plain, "-o", LOCK, **quiet)
+    for wish in sorted((ROOT / "benchmarks" / "peers").glob("*.in")):
+        call("uv", "pip", "compile", wish, *plain, "-o", wish.with_suffix(".txt"), **quiet)
+
+
+def main() -> None:
+    job, *rest = sys.argv[1:] or ["help"]
+    if job not in JOBS:
+        print("usage: ./do JOB\n\n" + "\n".join(f"  {name:6} {text}" for name, text in JOBS.items()))
+        sys.exit(0 if job in ("help", "-h", "--help") else 2)
+    if job == "lock":
+        lock_all()
+        return
+    python = environment()
+    if job == "demo":
+        call(BIN / "discreet", "demo", *rest)
+    elif job == "run":
+        call(BIN / "discreet", *rest)
+    elif job == "check":
+        check(python)
+    elif job == "test":
+        if not rest:
+            check(python)
+        call(python, "-m", "pytest", "-n", "auto", *rest)
+    elif job == "fuzz":
+        call(python, "-m", "pytest", "-n", "auto", "-m", "fuzz", "--timeout", "7200", *rest)
+    elif job == "bench":
+        bench(python, rest)
+    elif job == "docs":
+        call(python, "-m", "pytest", "tests/test_docs.py", "-v", *rest)
+
+
+if __name__ == "__main__":
+    main()

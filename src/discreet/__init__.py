@@ -1,0 +1,1 @@
+"""Learn about the many without learning about the one."""

@@ -1,0 +1,230 @@
+"""Events: what happened, in mathematics.
+
+A promise: the meaning of an event, once stored, never changes. A kind is added, never altered;
+a ledger with an unknown kind is refused, because its cost is unknown. An event says what was
+*done* (noise of this law on a query of that sensitivity); what it costs follows from it.
+
+Each loss holds for neighbours that differ by one privacy unit added or removed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, assert_never
+
+from discreet import exact
+from discreet.errors import LedgerFault
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loss:
+    """What one event costs: pure epsilon (None: no bound), zCDP rho, and delta for keys."""
+
+    epsilon: Fraction | None
+    rho: Fraction
+    delta: Fraction = Fraction(0)
+
+    def __post_init__(self) -> None:
+        if (self.epsilon is not None and self.epsilon <= 0) or self.rho <= 0 or not 0 <= self.delta < 1:
+            raise ValueError(f"a loss must be positive: {self}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Laplace:
+    """Discrete Laplace noise of `scale` on integers whose l1 distance is at most `l1`.
+
+    Loss: epsilon = l1 / scale, since the mass at k and k + d differs by at most exp(|d| / scale);
+    rho = epsilon^2 / 2 (Bun and Steinke 2016, proposition 1.4).
+    """
+
+    scale: Fraction
+    l1: int
+
+    def __post_init__(self) -> None:
+        if self.scale <= 0 or self.l1 < 1:
+            raise ValueError(f"not a Laplace event: {self}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gaussian:
+    """Discrete Gaussian noise of parameter `sigma2` on integers whose squared l2 distance is at most `l2_squared`.
+
+    Loss: rho = l2^2 / (2 sigma^2) (Canonne, Kamath and Steinke 2020, theorem 14); no pure bound.
+    """
+
+    sigma2: Fraction
+    l2_squared: int
+
+    def __post_init__(self) -> None:
+        if self.sigma2 <= 0 or self.l2_squared < 1:
+            raise ValueError(f"not a Gaussian event: {self}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exponential:
+    """A choice by the exponential mechanism: P(i) proportional to exp(epsilon * score_i / (2 sensitivity)).
+
+    Loss: epsilon; rho = epsilon^2 / 8, since its privacy loss has range epsilon (Cesar and Rogers 2021).
+    """
+
+    epsilon: Fraction
+
+    def __post_init__(self) -> None:
+        if self.epsilon <= 0:
+            raise ValueError(f"not an exponential event: {self}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PermuteAndFlip:
+    """A choice by permute-and-flip (McKenna and Sheldon 2020). Loss: epsilon; rho = epsilon^2 / 2."""
+
+    epsilon: Fraction
+
+    def __post_init__(self) -> None:
+        if self.epsilon <= 0:
+            raise ValueError(f"not a permute-and-flip event: {self}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Threshold:
+    """Keys found by a threshold: discrete Laplace of `scale` on each key's count of persons, shown above
+    a threshold; a person moves counts by at most `l1` in total and `delta` bounds the chance that any
+    key which is there through one person alone shows.
+
+    Loss: (l1 / scale, delta).
+    """
+
+    scale: Fraction
+    l1: int
+    delta: Fraction
+
+    def __post_init__(self) -> None:
+        if self.scale <= 0 or self.l1 < 1 or not 0 < self.delta < 1:
+            raise ValueError(f"not a threshold event: {self}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Response:
+    """One answer randomized among `choices` on the respondent's own device. Loss: epsilon."""
+
+    epsilon: Fraction
+    choices: int
+
+    def __post_init__(self) -> None:
+        if self.epsilon <= 0 or self.choices < 2:
+            raise ValueError(f"not a response event: {self}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """Losses that a rolled-back ledger forgot, charged anew as a bound. `epsilon` None: no pure bound."""
+
+    epsilon: Fraction | None
+    rho: Fraction
+    delta: Fraction
+
+    def __post_init__(self) -> None:
+        if (self.epsilon is not None and self.epsilon <= 0) or self.rho <= 0 or not 0 <= self.delta < 1:
+            raise ValueError(f"not a gap: {self}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Together:
+    """Several events on the same people, paid as one. Losses add."""
+
+    events: tuple[Event, ...]
+
+    def __post_init__(self) -> None:
+        if not self.events:
+            raise ValueError("an empty bundle of events")
+
+
+Event = Laplace | Gaussian | Exponential | PermuteAndFlip | Threshold | Response | Gap | Together
+
+
+def loss(event: Event) -> Loss:
+    """The cost of an event, exact.
+
+    >>> loss(Laplace(scale=Fraction(10), l1=1))
+    Loss(epsilon=Fraction(1, 10), rho=Fraction(1, 200), delta=Fraction(0, 1))
+    """
+    match event:
+        case Laplace(scale=scale, l1=l1):
+            return _pure(Fraction(l1) / scale)
+        case Gaussian(sigma2=sigma2, l2_squared=l2_squared):
+            return Loss(epsilon=None, rho=Fraction(l2_squared) / (2 * sigma2))
+        case Exponential(epsilon=epsilon):
+            return Loss(epsilon=epsilon, rho=epsilon**2 / 8)
+        case PermuteAndFlip(epsilon=epsilon) | Response(epsilon=epsilon):
+            return _pure(epsilon)
+        case Threshold(scale=scale, l1=l1, delta=delta):
+            epsilon = Fraction(l1) / scale
+            return Loss(epsilon=epsilon, rho=epsilon**2 / 2, delta=delta)
+        case Gap(epsilon=gap, rho=rho, delta=delta):
+            return Loss(epsilon=gap, rho=rho, delta=delta)
+        case Together(events=events):
+            return _sum([loss(part) for part in events])
+        case _:
+            assert_never(event)
+
+
+def _pure(epsilon: Fraction) -> Loss:
+    return Loss(epsilon=epsilon, rho=epsilon**2 / 2)
+
+
+def _sum(parts: list[Loss]) -> Loss:
+    pure = [part.epsilon for part in parts]
+    return Loss(
+        epsilon=None if None in pure else sum((part for part in pure if part is not None), Fraction(0)),
+        rho=sum((part.rho for part in parts), Fraction(0)),
+        delta=sum((part.delta for part in parts), Fraction(0)),
+    )
+
+
+_KINDS: dict[str, type[Any]] = {
+    "laplace": Laplace,
+    "gaussian": Gaussian,
+    "exponential": Exponential,
+    "permute-and-flip": PermuteAndFlip,
+    "threshold": Threshold,
+    "response": Response,
+    "gap": Gap,
+}
+_NAMES = {kind: name for name, kind in _KINDS.items()}
+
+
+def to_data(event: Event) -> dict[str, Any]:
+    """An event as JSON data, Fractions as text."""
+    if isinstance(event, Together):
+        return {"kind": "together", "events": [to_data(part) for part in event.events]}
+    fields = {name: getattr(event, name) for name in event.__slots__}
+    return {"kind": _NAMES[type(event)]} | {
+        name: exact.write(value) if isinstance(value, Fraction) else value for name, value in fields.items()
+    }
+
+
+def from_data(data: object) -> Event:
+    """The event that `to_data` wrote. An unknown kind or a strange field is refused."""
+    if not isinstance(data, dict):
+        raise LedgerFault(f"not an event: {str(data)[:60]!r}")
+    kind = data.get("kind")
+    if kind == "together":
+        return Together(events=tuple(from_data(part) for part in data["events"]))
+    if kind not in _KINDS:
+        raise LedgerFault(f"unknown event kind {str(kind)[:40]!r}", hint="a newer Discreet wrote this ledger; upgrade")
+    fields = {name: _field(value) for name, value in data.items() if name != "kind"}
+    try:
+        event: Event = _KINDS[kind](**fields)
+    except (TypeError, ValueError) as problem:
+        raise LedgerFault(f"a {kind} event that makes no sense") from problem
+    return event
+
+
+def _field(value: object) -> Fraction | int | None:
+    if value is None or (isinstance(value, int) and not isinstance(value, bool)):
+        return value
+    try:
+        return exact.read(value)
+    except ValueError as problem:
+        raise LedgerFault("an event field that is not exact") from problem

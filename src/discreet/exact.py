@@ -1,0 +1,137 @@
+"""Exact numbers: Fractions in, outward rounding out. Standard library only.
+
+Spent is rounded up, remaining down; nothing here is ever rounded to the nearest. Logarithm,
+exponential and square root come from `decimal`, whose results are correctly rounded at the
+context's precision, so one step outward from them is a proved bound.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from decimal import ROUND_HALF_EVEN, Context, Decimal
+from fractions import Fraction
+
+from discreet.errors import UsageError
+
+#: The ledger's integer units: epsilon in 1e-9, rho in 1e-12, delta in 1e-18.
+EPSILON_UNITS = 10**9
+RHO_UNITS = 10**12
+DELTA_UNITS = 10**18
+
+#: What the ledger stores for a pure loss that has no bound (a Gaussian's). Any real sum is smaller.
+UNBOUNDED = 10**18
+
+#: No question costs more than this, no budget is larger than that. Beyond is a typing error.
+MAX_QUESTION_EPSILON = Fraction(1000)
+MAX_BUDGET_EPSILON = Fraction(10**6)
+
+_DIGITS = Context(prec=50, rounding=ROUND_HALF_EVEN, Emin=-(10**9), Emax=10**9)
+_NUMBER = re.compile(r"[+-]?(\d{1,40}(\.\d{0,40})?|\.\d{1,40})([eE][+-]?\d{1,3})?", re.ASCII)
+_RATIO = re.compile(r"-?\d+/\d+", re.ASCII)
+
+
+def number(value: object, *, name: str) -> Fraction:
+    """A number as its owner wrote it: decimal text, an int, a Fraction, or a float by its repr.
+
+    >>> number("0.1", name="epsilon"), number(0.1, name="epsilon")
+    (Fraction(1, 10), Fraction(1, 10))
+    """
+    if isinstance(value, Fraction):
+        return value
+    if isinstance(value, bool):
+        raise UsageError(f"{name} must be a number, not {value}")
+    if isinstance(value, int):
+        return Fraction(value)
+    text = repr(value) if isinstance(value, float) else str(value).strip()
+    if not isinstance(value, int | float | str | Decimal) or not _NUMBER.fullmatch(text):
+        raise UsageError(f"{name} must be a plain finite number such as 0.5, got {text[:40]!r}")
+    return Fraction(text)
+
+
+def positive(value: object, *, name: str, most: Fraction) -> Fraction:
+    """A number above zero and no larger than `most`."""
+    found = number(value, name=name)
+    if not 0 < found <= most:
+        raise UsageError(f"{name} must be above 0 and at most {show(most)}, got {show(found)}")
+    return found
+
+
+def probability(value: object, *, name: str) -> Fraction:
+    """A number in [0, 1)."""
+    found = number(value, name=name)
+    if not 0 <= found < 1:
+        raise UsageError(f"{name} must be at least 0 and below 1, got {show(found)}")
+    return found
+
+
+def write(value: Fraction) -> str:
+    """A Fraction as text that `read` takes back, for the ledger."""
+    return f"{value.numerator}/{value.denominator}"
+
+
+def read(text: object) -> Fraction:
+    """The Fraction that `write` wrote."""
+    if not isinstance(text, str) or not _RATIO.fullmatch(text):
+        raise ValueError(f"not an exact ratio: {text!r}")
+    return Fraction(text)
+
+
+def units_up(value: Fraction, units: int) -> int:
+    """The least whole number of units that is at least `value`."""
+    return math.ceil(value * units)
+
+
+def units_down(value: Fraction, units: int) -> int:
+    """The largest whole number of units that is at most `value`."""
+    return math.floor(value * units)
+
+
+def show(value: Fraction, *, digits: int = 6, up: bool = False) -> str:
+    """A Fraction for people: `digits` significant digits, rounded down, or up.
+
+    >>> show(Fraction(1, 10)), show(Fraction(1, 10**6)), show(Fraction(2, 3), up=True)
+    ('0.1', '1e-06', '0.666667')
+    """
+    if value == 0:
+        return "0"
+    size = math.floor(math.log10(abs(value))) if abs(value) < 10**300 else 300
+    power = digits - 1 - size
+    scaled = value * Fraction(10) ** power
+    whole = math.ceil(scaled) if up else math.floor(scaled)
+    shown = Fraction(whole) / Fraction(10) ** power
+    if Fraction(1, 10**4) <= abs(shown) < 10**15 or shown == 0:
+        text = f"{Decimal(shown.numerator) / Decimal(shown.denominator):f}"
+        return text.rstrip("0").rstrip(".") if "." in text else text
+    return f"{float(shown):.{digits}g}"
+
+
+def _decimal(value: Fraction, *, up: bool) -> Decimal:
+    """A 50-digit decimal on the wanted side of `value`."""
+    near = _DIGITS.divide(Decimal(value.numerator), Decimal(value.denominator))
+    if (Fraction(near) < value) if up else (Fraction(near) > value):
+        near = _DIGITS.next_plus(near) if up else _DIGITS.next_minus(near)
+    return near
+
+
+def _outward(value: Decimal, *, up: bool) -> Fraction:
+    return Fraction(_DIGITS.next_plus(value) if up else _DIGITS.next_minus(value))
+
+
+def ln(value: Fraction, *, up: bool) -> Fraction:
+    """A bound on the natural logarithm: at least it when `up`, else at most it."""
+    return _outward(_decimal(value, up=up).ln(_DIGITS), up=up)
+
+
+def exp(value: Fraction, *, up: bool) -> Fraction:
+    """A bound on e to the `value`."""
+    bound = _outward(_decimal(value, up=up).exp(_DIGITS), up=up)
+    return bound if up else max(bound, Fraction(0))
+
+
+def sqrt(value: Fraction, *, up: bool) -> Fraction:
+    """A bound on the square root."""
+    if value == 0:
+        return Fraction(0)
+    bound = _outward(_decimal(value, up=up).sqrt(_DIGITS), up=up)
+    return bound if up else max(bound, Fraction(0))
