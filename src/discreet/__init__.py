@@ -1,1 +1,54 @@
-"""Learn about the many without learning about the one."""
+"""Discreet: learn about the many without learning about the one.
+
+>>> import discreet
+>>> clinic = discreet.open("clinic/")                                          # doctest: +SKIP
+>>> clinic.sql("select count(*) from patients").ask(epsilon=0.5)               # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import TYPE_CHECKING
+
+from discreet.errors import (
+    BudgetExceeded,
+    DiscreetError,
+    LedgerFault,
+    ProjectError,
+    QueryFailed,
+    Refused,
+    SchemaError,
+    UsageError,
+)
+
+if TYPE_CHECKING:
+    from discreet.api import Project
+
+__version__ = "0.1.0"
+__all__ = [
+    "BudgetExceeded",
+    "DiscreetError",
+    "LedgerFault",
+    "ProjectError",
+    "QueryFailed",
+    "Refused",
+    "SchemaError",
+    "UsageError",
+    "__version__",
+    "init",
+    "open",
+]
+
+
+def open(path: str | PathLike[str] = ".") -> Project:
+    """The project at `path`, or in the nearest folder above it that holds a discreet.toml."""
+    from discreet.api import Project  # numpy and the engines load when a project is opened, not on import
+
+    return Project.find(path)
+
+
+def init(path: str | PathLike[str] = ".", *, epsilon: object = None, delta: object = None) -> Project:
+    """Make a project folder: discreet.toml and an empty ledger."""
+    from discreet.api import Project
+
+    return Project.make(path, epsilon=epsilon, delta=delta)

@@ -22,7 +22,8 @@ DELTA_UNITS = 10**18
 #: What the ledger stores for a pure loss that has no bound (a Gaussian's). Any real sum is smaller.
 UNBOUNDED = 10**18
 
-#: No question costs more than this, no budget is larger than that. Beyond is a typing error.
+#: No question costs less or more than this, no budget is larger than that. Beyond is a typing error.
+MIN_EPSILON = Fraction(1, 10**9)
 MAX_QUESTION_EPSILON = Fraction(1000)
 MAX_BUDGET_EPSILON = Fraction(10**6)
 
@@ -50,10 +51,12 @@ def number(value: object, *, name: str) -> Fraction:
 
 
 def positive(value: object, *, name: str, most: Fraction) -> Fraction:
-    """A number above zero and no larger than `most`."""
+    """A number above zero, not absurdly small, and no larger than `most`."""
     found = number(value, name=name)
-    if not 0 < found <= most:
+    if found <= 0 or found > most:
         raise UsageError(f"{name} must be above 0 and at most {show(most)}, got {show(found)}")
+    if found < MIN_EPSILON:
+        raise UsageError(f"{name} must be at least {show(MIN_EPSILON)}, got {show(found)}")
     return found
 
 
@@ -95,15 +98,32 @@ def show(value: Fraction, *, digits: int = 6, up: bool = False) -> str:
     """
     if value == 0:
         return "0"
-    size = math.floor(math.log10(abs(value))) if abs(value) < 10**300 else 300
-    power = digits - 1 - size
+    size = len(str(abs(value.numerator))) - len(str(value.denominator))
+    power = digits - 1 - size + (abs(value) < Fraction(10) ** size)
     scaled = value * Fraction(10) ** power
     whole = math.ceil(scaled) if up else math.floor(scaled)
-    shown = Fraction(whole) / Fraction(10) ** power
-    if Fraction(1, 10**4) <= abs(shown) < 10**15 or shown == 0:
-        text = f"{Decimal(shown.numerator) / Decimal(shown.denominator):f}"
-        return text.rstrip("0").rstrip(".") if "." in text else text
-    return f"{float(shown):.{digits}g}"
+    shown = Decimal(whole).scaleb(-power, _DIGITS).normalize(_DIGITS)
+    if shown == 0 or Decimal("0.0001") <= abs(shown) < Decimal(10) ** 15:
+        return f"{shown:f}"
+    return _scientific(shown)
+
+
+def _scientific(value: Decimal) -> str:
+    """1e-06, as everybody writes delta."""
+    sign, figures, _ = value.as_tuple()
+    mantissa = "".join(str(figure) for figure in figures).rstrip("0") or "0"
+    power = value.adjusted()
+    point = f".{mantissa[1:]}" if len(mantissa) > 1 else ""
+    return f"{'-' if sign else ''}{mantissa[0]}{point}e{'-' if power < 0 else '+'}{abs(power):02d}"
+
+
+def as_float(value: Fraction, *, up: bool) -> float:
+    """A float for JSON: ten significant digits, rounded to the safe side and then read as decimal text.
+
+    >>> as_float(Fraction(1, 10), up=False), as_float(Fraction(2, 3), up=True)
+    (0.1, 0.6666666667)
+    """
+    return float(show(value, digits=10, up=up))
 
 
 def _decimal(value: Fraction, *, up: bool) -> Decimal:

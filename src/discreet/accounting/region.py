@@ -92,13 +92,13 @@ def successor(value: Value) -> Value:
 def _later(a: Value | None, b: Value | None) -> Value | None:
     if a is None or b is None:
         return b if a is None else a
-    return max(a, b)  # type: ignore[type-var]
+    return max(a, b)
 
 
 def _earlier(a: Value | None, b: Value | None) -> Value | None:
     if a is None or b is None:
         return b if a is None else a
-    return min(a, b)  # type: ignore[type-var]
+    return min(a, b)
 
 
 def _tidy(runs: Iterable[Run]) -> tuple[Run, ...]:
@@ -109,7 +109,7 @@ def _tidy(runs: Iterable[Run]) -> tuple[Run, ...]:
     for low, high in kept:
         if merged and (merged[-1][1] is None or low is None or low <= merged[-1][1]):  # type: ignore[operator]
             last = merged[-1]
-            end = None if last[1] is None or high is None else max(last[1], high)  # type: ignore[type-var]
+            end = None if last[1] is None or high is None else max(last[1], high)
             merged[-1] = (last[0], end)
         else:
             merged.append((low, high))

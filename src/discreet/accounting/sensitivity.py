@@ -19,7 +19,7 @@ class Sensitivity:
     because: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        if not (1 <= self.l0 and 1 <= self.linf <= self.l1 and self.linf**2 <= self.l2_squared):
+        if not (self.l0 >= 1 and 1 <= self.linf <= self.l1 and self.linf**2 <= self.l2_squared):
             raise ValueError(f"not a sensitivity: {self}")
         if self.l1 > self.l0 * self.linf or self.l2_squared > self.l0 * self.linf**2:
             raise ValueError(f"a sensitivity that is not tight: {self}")

@@ -1,0 +1,71 @@
+"""zCDP to (epsilon, delta) and back, by Canonne, Kamath and Steinke (2020, proposition 12), rounded outward.
+
+For every order alpha > 1 a rho-zCDP mechanism is (epsilon, delta)-DP with
+
+    epsilon = alpha rho + (ln(1/delta) + alpha ln(1 - 1/alpha) - ln(alpha - 1)) / (alpha - 1).
+
+Any alpha gives a valid pair, so alpha is found in floats and only the last evaluation is exact:
+a poor alpha costs accuracy, never privacy.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import lru_cache
+
+from discreet import exact
+from discreet.exact import RHO_UNITS
+
+
+@lru_cache(maxsize=4096)
+def epsilon_from_rho(rho: Fraction, delta: Fraction) -> Fraction:
+    """An epsilon that rho-zCDP implies at this delta, rounded up.
+
+    Guarantee: rho-zCDP implies (result, delta)-DP.
+    >>> exact.show(epsilon_from_rho(Fraction(1, 2), Fraction(1, 10**6)), digits=4, up=True)
+    '5.222'
+    """
+    if rho < 0 or not 0 < delta < 1:
+        raise ValueError("conversion needs rho of at least 0 and delta in (0, 1)")
+    if rho == 0:
+        return Fraction(0)
+    order = Fraction(_best_order(float(rho), float(delta)))
+    below = order - 1
+    tail = exact.ln(1 / delta, up=True) + order * exact.ln(below / order, up=True) - exact.ln(below, up=False)
+    return max(Fraction(0), order * rho + tail / below)
+
+
+@lru_cache(maxsize=4096)
+def rho_from_epsilon(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """The largest rho, on the ledger's grid, that still implies (epsilon, delta)-DP.
+
+    Guarantee: result-zCDP implies (epsilon, delta)-DP. Because: the last step checks it by `epsilon_from_rho`.
+    """
+    low, high = 0, exact.units_up(epsilon, RHO_UNITS)  # rho is below epsilon for every delta below 1/2
+    while low < high:
+        middle = (low + high + 1) // 2
+        if epsilon_from_rho.__wrapped__(Fraction(middle, RHO_UNITS), delta) <= epsilon:
+            low = middle
+        else:
+            high = middle - 1
+    return Fraction(low, RHO_UNITS)
+
+
+def _best_order(rho: float, delta: float) -> float:
+    """The alpha that minimises epsilon, by golden section on ln(alpha - 1)."""
+
+    def epsilon(log_below: float) -> float:
+        below = math.exp(log_below)
+        order = 1 + below
+        return order * rho + (-math.log(delta) - order * math.log1p(1 / below) - log_below) / below
+
+    ratio = (math.sqrt(5) - 1) / 2
+    low, high = -20.0, 40.0
+    for _ in range(80):
+        left, right = high - ratio * (high - low), low + ratio * (high - low)
+        if epsilon(left) < epsilon(right):
+            high = right
+        else:
+            low = left
+    return 1 + math.exp((low + high) / 2)

@@ -1,0 +1,111 @@
+"""The guarantee: the only budget type. A budget is a guarantee used as a limit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, get_args
+
+from discreet import exact
+from discreet.accounting.convert import epsilon_from_rho, rho_from_epsilon
+from discreet.errors import UsageError
+from discreet.exact import DELTA_UNITS, EPSILON_UNITS, MAX_BUDGET_EPSILON, RHO_UNITS
+
+#: Which filters may accept a charge: both (either suffices), the pure sum alone, or zCDP alone.
+Accounting = Literal["either", "pure", "zcdp"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """A guarantee in the ledger's integer units, rounded down. None: that arm is off."""
+
+    pure: int | None
+    rho: int | None
+    delta_keys: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guarantee:
+    """(epsilon, delta) for the people of one population.
+
+    delta is split once: `delta_keys` for thresholds, the rest for converting rho.
+    """
+
+    epsilon: Fraction
+    delta: Fraction = Fraction(0)
+    delta_keys: Fraction | None = None
+    accounting: Accounting = "either"
+
+    def __post_init__(self) -> None:
+        if not 0 < self.epsilon <= MAX_BUDGET_EPSILON:
+            raise UsageError(
+                f"a budget's epsilon must be above 0 and at most {exact.show(MAX_BUDGET_EPSILON)}, "
+                f"got {exact.show(self.epsilon)}"
+            )
+        if not 0 <= self.delta < 1:
+            raise UsageError(f"delta must be at least 0 and below 1, got {exact.show(self.delta)}")
+        if self.accounting not in get_args(Accounting):
+            raise UsageError(f"accounting must be either, pure or zcdp, got {self.accounting!r}")
+        if self.accounting == "zcdp" and self.delta_rho == 0:
+            raise UsageError("accounting = 'zcdp' needs a delta above 0 to convert rho")
+        if not 0 <= self.keys <= self.delta:
+            raise UsageError("delta_keys must lie between 0 and delta")
+
+    @property
+    def keys(self) -> Fraction:
+        """The delta set aside for thresholds."""
+        if self.delta_keys is not None:
+            return self.delta_keys
+        return self.delta if self.accounting == "pure" else self.delta / 2
+
+    @property
+    def delta_rho(self) -> Fraction:
+        """The delta set aside for converting rho."""
+        return self.delta - self.keys
+
+    @property
+    def limits(self) -> Limits:
+        """The integer limits of both filters.
+
+        >>> Guarantee(epsilon=Fraction(3)).limits
+        Limits(pure=3000000000, rho=None, delta_keys=0)
+        """
+        wants_rho = self.accounting != "pure" and self.delta_rho > 0
+        rho = rho_from_epsilon(self.epsilon, self.delta_rho) if wants_rho else None
+        return Limits(
+            pure=None if self.accounting == "zcdp" else exact.units_down(self.epsilon, EPSILON_UNITS),
+            rho=None if rho is None else exact.units_down(rho, RHO_UNITS),
+            delta_keys=exact.units_down(self.keys, DELTA_UNITS),
+        )
+
+    def spent_epsilon(self, *, pure: int, rho: int) -> Fraction:
+        """An upper bound on the largest loss of any record, given bounds on both sums, in epsilon.
+
+        Because: every record is within the limit in one arm or the other, so the limit itself bounds
+        the smaller of the two; and min over arms of the maximum bounds the maximum of the minimum.
+        """
+        bounds = [self.epsilon]
+        if self.accounting != "zcdp" and pure < exact.UNBOUNDED:
+            bounds.append(Fraction(pure, EPSILON_UNITS))
+        if self.accounting != "pure" and self.delta_rho > 0:
+            bounds.append(epsilon_from_rho(Fraction(rho, RHO_UNITS), self.delta_rho))
+        return min(bounds)
+
+    def to_data(self) -> dict[str, str]:
+        """The guarantee as JSON data."""
+        return {
+            "epsilon": exact.write(self.epsilon),
+            "delta": exact.write(self.delta),
+            "delta_keys": exact.write(self.keys),
+            "accounting": self.accounting,
+        }
+
+    @staticmethod
+    def from_data(data: dict[str, str]) -> Guarantee:
+        """The guarantee that `to_data` wrote."""
+        return Guarantee(
+            epsilon=exact.read(data["epsilon"]),
+            delta=exact.read(data["delta"]),
+            delta_keys=exact.read(data["delta_keys"]),
+            accounting=data["accounting"],  # type: ignore[arg-type]
+        )

@@ -1,0 +1,420 @@
+"""The facade: a project folder, its questions and its budget.
+
+clinic = discreet.open("clinic/")
+release = clinic.sql("select disease, count(*) n from patients group by disease").ask(epsilon=0.5)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from discreet import exact
+from discreet.accounting.guarantee import Accounting, Guarantee
+from discreet.answers import sql as answers
+from discreet.answers.sql import Wish
+from discreet.curator import Curator, Version
+from discreet.engines.duckdb import DuckDBEngine
+from discreet.engines.engine import Making
+from discreet.engines.fingerprint import fingerprint, shared
+from discreet.engines.source import find
+from discreet.errors import DiscreetError, ProjectError, SchemaError, UsageError
+from discreet.ledger import repair
+from discreet.ledger.account import Account
+from discreet.ledger.ledger import Ledger
+from discreet.ledger.records import Version as Held
+from discreet.plan.price import confidence_of
+from discreet.release import Release, Spending
+from discreet.schema.edit import add_table, write
+from discreet.schema.file import DEFAULT_LEDGER, NAME, ProjectFile, plain, read_file, read_table
+from discreet.schema.schema import Table, closest
+from discreet.sql.read import Asked, read
+
+__all__ = ["Project", "Question", "Standing"]
+
+#: A question that counts longer than this is stopped; it stays charged.
+DEADLINE_S = 600.0
+
+#: What of a table's declaration a version keeps: the rest (budget, population) belongs to the ledger.
+_VERSIONED = ("source", "engine", "person", "rows_per_person", "columns")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Where a population's budget stands. The guarantee is the limit; `spent` is bookkeeping."""
+
+    population: str
+    limit: Spending
+    spent: Spending
+    remaining: Spending
+    events: int
+    by_analyst: Mapping[str, Spending]
+    accounting: str
+    counts: int
+
+
+class Project:
+    """A folder with a discreet.toml, a ledger and declared tables."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.file: ProjectFile = read_file(folder / NAME)
+
+    @staticmethod
+    def find(path: str | PathLike[str]) -> Project:
+        """The nearest project at or above `path`."""
+        start = Path(path).resolve()
+        if not start.exists():
+            raise ProjectError(f"there is no folder {str(path)!r}")
+        for folder in (start, *start.parents):
+            if (folder / NAME).is_file():
+                return Project(folder)
+        raise ProjectError(f"there is no {NAME} here or above", hint="discreet init makes one")
+
+    @staticmethod
+    def make(path: str | PathLike[str], *, epsilon: object = None, delta: object = None) -> Project:
+        """Write a new discreet.toml and an empty ledger; refuses to overwrite."""
+        folder = Path(path)
+        if (folder / NAME).exists():
+            raise ProjectError(f"there is a {NAME} here already", hint="discreet add FILE declares a table")
+        if (folder / ".discreet" / "ledger.db").exists():
+            raise ProjectError(f"there is a ledger here but no {NAME}", hint=f"bring {NAME} back; a ledger is for ever")
+        text = f'[project]\nledger = "{DEFAULT_LEDGER}"\n'
+        if epsilon is not None or delta is not None:
+            text += _budget_line(epsilon, delta) + "\n"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            write(folder / NAME, text)
+        except OSError as problem:
+            raise ProjectError(f"cannot write {NAME} in {str(path)!r}: {problem.strerror}") from None
+        project = Project(folder.resolve())
+        Ledger.create(project.ledger_path).close()
+        return project
+
+    @cached_property
+    def ledger_path(self) -> Path:
+        """Where the ledger lies."""
+        prefix = "sqlite:///"
+        if not self.file.ledger.startswith(prefix):
+            raise ProjectError(
+                f"[project] ledger = {self.file.ledger[:40]!r} is not known",
+                hint=f'ledger = "{DEFAULT_LEDGER}"',
+            )
+        return self.folder / self.file.ledger.removeprefix(prefix)
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """The open ledger, verified."""
+        return Ledger.open(self.ledger_path)
+
+    @cached_property
+    def curator(self) -> Curator:
+        """The kernel over this project's ledger and engine."""
+        return Curator(
+            ledger=self.ledger, engine=DuckDBEngine(deadline_s=DEADLINE_S), folder=self.folder / ".discreet" / "tables"
+        )
+
+    def sql(self, text: str) -> Question:
+        """A question in SQL. Reading it is free; a refusal says what and where."""
+        schemas = {name: self._schema(name) for name in self.file.tables}
+        public = frozenset(name for name, table in self.file.tables.items() if table.public)
+        return Question(project=self, asked=read(text, schemas, public=public))
+
+    def add(
+        self,
+        source: str | PathLike[str],
+        *,
+        name: str | None = None,
+        person: str | None = None,
+        rows_per_person: int | None = None,
+        epsilon: object = None,
+        delta: object = None,
+        public: bool = False,
+        population: str | None = None,
+    ) -> Table:
+        """Declare a table: propose names and types for its columns and write them into discreet.toml.
+
+        The proposal is for the owner. From then on the file, not the data, says what a column is; bounds
+        and categories are never proposed, for they would be read from data.
+        """
+        path = Path(source)
+        told = self._relative(path)
+        wanted = name or _name_of(path)
+        if any(known.lower() == wanted.lower() for known in self.file.tables):
+            raise UsageError(f"there is a table {wanted!r} already", hint="--name gives it another name")
+        found = find(told, folder=self.folder).files
+        twin = next((table for table in self.file.tables.values() if self._shares(table, found)), None)
+        if twin is not None and (population is None or twin.population != population):
+            raise UsageError(
+                f"this source is declared already, as {twin.name!r}",
+                hint=f"budgets belong to people, not to names; --population {twin.population} shares its budget",
+            )
+        columns = {column: {"type": type_} for column, type_ in self.curator.engine.columns(self.folder / told).items()}
+        if person is not None and person not in columns:
+            raise UsageError(f"there is no column {person[:60]!r} in the source", hint=closest(person, columns))
+        settings: dict[str, Any] = {"source": told}
+        if public:
+            settings["public"] = True
+        elif population is not None:
+            settings["population"] = population
+        elif epsilon is not None or delta is not None:
+            settings["budget"] = _budget(epsilon, delta)
+        if person is not None:
+            settings |= {"person": person, "rows_per_person": rows_per_person or 1}
+            del columns[person]
+        read_table(wanted, settings | {"columns": columns}, populations={population: {}} if population else {})
+        add_table(self.folder / NAME, wanted, settings, columns)
+        self.file = read_file(self.folder / NAME)
+        return self.table(wanted)
+
+    def _relative(self, path: Path) -> str:
+        """A source as the project's file names it: relative to the project folder where it lies inside."""
+        whole = path if path.is_absolute() else Path.cwd() / path
+        try:
+            return str(whole.relative_to(self.folder))
+        except ValueError:
+            return str(whole)
+
+    def _shares(self, table: Table, found: Iterable[Path]) -> bool:
+        try:
+            return shared(find(table.source, folder=self.folder).files, found)
+        except (DiscreetError, OSError):
+            return False
+
+    def refresh(self, name: str) -> tuple[int, Making]:
+        """Make a new version of a declared table from its source. An act of the owner."""
+        table = self.table(name)
+        if table.public:
+            raise UsageError(f"{table.name!r} is public and is read directly", hint="only private tables have versions")
+        self._declare_population(table)
+        schema = {key: plain(self.file.raw[table.name][key]) for key in _VERSIONED if key in self.file.raw[table.name]}
+        making = self.curator.make(
+            table, schema=schema, source=fingerprint(table.source, folder=self.folder), base=self.folder
+        )
+        return self.version(name).number, making
+
+    def table(self, name: str) -> Table:
+        """A declared table by name, capitals or not."""
+        for known, table in self.file.tables.items():
+            if known.lower() == name.lower():
+                return table
+        raise UsageError(f"there is no declared table {name[:60]!r}", hint=closest(name, self.file.tables))
+
+    def version(self, name: str) -> Version:
+        """The newest version of a table; the first one is made when it is first needed."""
+        table = self.table(name)
+        if self._held(table) is None:
+            self.refresh(name)
+        found = self._version(table)
+        assert found is not None
+        return found
+
+    def guarantee(self, name: str) -> Guarantee:
+        """The limit of a table's population: as the ledger holds it, else as declared."""
+        table = self.table(name)
+        account = self.ledger.refresh().accounts.get(table.population)
+        return self._declared(table) if account is None else account.guarantee
+
+    def budget(self, name: str) -> Standing:
+        """Where the budget of a table's population stands."""
+        table = self.table(name)
+        if table.public:
+            raise UsageError(f"{table.name!r} is public and has no budget")
+        account = self.ledger.refresh().accounts.get(table.population)
+        if account is None:
+            account = Account(name=table.population, guarantee=self._declared(table))
+        found = account.standing()
+        limits, room = account.limits, account.room()
+        return Standing(
+            population=table.population,
+            limit=answers.spending(found.limit),
+            spent=answers.spending(found.spent),
+            remaining=answers.spending(found.remaining),
+            events=found.charges,
+            by_analyst={who: Spending(epsilon=paid, delta=Fraction(0)) for who, paid in found.by_analyst.items()},
+            accounting=account.guarantee.accounting,
+            counts=answers.counts_left(limits, room, width=50),
+        )
+
+    def grant(self, name: str, *, epsilon: object, delta: object = None) -> Guarantee:
+        """Raise the limit of a table's population to `epsilon` (and `delta`). An act of the owner."""
+        table = self.table(name)
+        self._declare_population(table)
+        old = self.guarantee(name)
+        new_delta = old.delta if delta is None else exact.probability(delta, name="delta")
+        keys = old.keys if old.delta == 0 else old.keys * new_delta / old.delta
+        raised = Guarantee(
+            epsilon=exact.positive(epsilon, name="epsilon", most=exact.MAX_BUDGET_EPSILON),
+            delta=new_delta,
+            delta_keys=None if old.delta == 0 else keys,
+            accounting=old.accounting,
+        )
+        self.ledger.grant(table.population, raised)
+        return raised
+
+    def verify(self) -> repair.Report:
+        """Verify the whole ledger from the disk."""
+        return repair.verify(self.ledger_path)
+
+    def acknowledge(self) -> repair.Repaired:
+        """Unlock after a detected rollback or repeated failures; what was forgotten is charged anew."""
+        return repair.acknowledge(self.ledger_path)
+
+    def adopt(self, state: str | PathLike[str] | None = None) -> repair.Repaired:
+        """Take a ledger to this machine, with its state folder or, at the price of the whole budget, without."""
+        return repair.adopt(self.ledger_path, None if state is None else Path(state))
+
+    def warnings(self, name: str) -> list[str]:
+        """What the owner should know: the source or the declaration has changed since the version was made."""
+        table = self.table(name)
+        held = self._held(table)
+        if held is None:
+            return []
+        told = []
+        raw = self.file.raw[table.name]
+        if held.schema != {key: plain(raw[key]) for key in _VERSIONED if key in raw}:
+            told.append(f"{NAME} has changed since version {held.number}; `discreet refresh {table.name}` applies it")
+        if held.source != fingerprint(table.source, folder=self.folder):
+            told.append(f"the source has changed since version {held.number}; answers are about that version")
+        if table.budget is not None and self.guarantee(name).to_data() != self._declared(table).to_data():
+            told.append(f"{NAME} states another budget than the ledger holds; `discreet budget grant` raises a limit")
+        return told
+
+    def _schema(self, name: str) -> Any:
+        """The schema questions are read against: the version's, else the declaration."""
+        table = self.file.tables[name]
+        made = None if table.public else self._version(table)
+        return made.schema if made is not None else table.schema
+
+    def _held(self, table: Table) -> Held | None:
+        """The newest version that the ledger knows."""
+        versions = self.ledger.refresh().versions.get(table.name)
+        return versions[max(versions)] if versions else None
+
+    def _version(self, table: Table) -> Version | None:
+        held = self._held(table)
+        if held is None:
+            return None
+        schema = read_table(table.name, held.schema).schema
+        return Version(table=table.name, number=held.number, population=held.population, schema=schema)
+
+    def _declared(self, table: Table) -> Guarantee:
+        if table.budget is None:
+            raise SchemaError(
+                f"table {table.name!r} has no budget",
+                hint="budget = { epsilon = 3.0, delta = 1e-6 } under its source",
+            )
+        budget = table.budget
+        accounting: Accounting = budget.accounting  # type: ignore[assignment]
+        return Guarantee(
+            epsilon=budget.epsilon, delta=budget.delta, delta_keys=budget.delta_keys, accounting=accounting
+        )
+
+    def _declare_population(self, table: Table) -> None:
+        if table.population not in self.ledger.refresh().accounts:
+            self.ledger.declare(table.population, self._declared(table))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A question that can be answered: price it free with `explain`, or pay with `ask`."""
+
+    project: Project
+    asked: Asked
+
+    def explain(self, *, epsilon: object = None, within: object = None, confidence: object = "0.95") -> Explanation:
+        """Sensitivity with its reasons, noise, expected error and price. Free; touches no data."""
+        wish = _wish(epsilon, within, confidence)
+        project, name = self.project, self.asked.cells.table
+        table = project.table(name)
+        guarantee = project.guarantee(name)
+        version = project._version(table) or Version(
+            table=table.name, number=1, population=table.population, schema=table.schema
+        )
+        quoted = answers.quote(self.asked, wish, version=version, guarantee=guarantee, ledger=project.ledger)
+        if not quoted.decision.accepted:
+            raise answers.refusal(quoted, wish, project.ledger)
+        return Explanation(data=answers.explain(quoted, confidence=wish.confidence, ledger=project.ledger))
+
+    def ask(
+        self,
+        *,
+        epsilon: object = None,
+        within: object = None,
+        confidence: object = "0.95",
+        analyst: str | None = None,
+        fresh: bool = False,
+    ) -> Release:
+        """Charge the ledger and answer; a repeat returns the stored answer, free."""
+        wish = _wish(epsilon, within, confidence)
+        version = self.project.version(self.asked.cells.table)
+        return answers.ask(
+            self.asked,
+            wish,
+            version=version,
+            guarantee=self.project.guarantee(version.table),
+            curator=self.project.curator,
+            analyst=analyst,
+            fresh=fresh,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """What a question would cost, and why. `data` is what `--json` prints."""
+
+    data: dict[str, Any]
+
+    def __getitem__(self, key: str) -> Any:
+        return self.data[key]
+
+    def __str__(self) -> str:
+        noise = self.data["noise"][0]
+        cost = self.data["cost"]
+        price = f"rho {cost['rho']}" if cost["epsilon"] is None else f"epsilon {cost['epsilon']}"
+        lines = [
+            f"costs     {price}; after it {self.data['spent_after']['epsilon']} is spent, "
+            f"{self.data['remaining_after']['epsilon']} remains",
+            f"noise     {noise['mechanism']}, scale {noise['scale']}: each of {self.data['cells']} cells within "
+            f"{noise['plus_minus']} at {self.data['confidence']:.0%} ({noise['because']})",
+            f"touches   {self.data['region']}",
+            "because   " + "\n          ".join(self.data["sensitivity"]["because"]),
+            "runs      " + self.data["engine_sql"].replace("\n", "\n          "),
+        ]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<pre>{escape(str(self))}</pre>"
+
+
+def _wish(epsilon: object, within: object, confidence: object) -> Wish:
+    return Wish(
+        epsilon=None if epsilon is None else exact.positive(epsilon, name="epsilon", most=exact.MAX_QUESTION_EPSILON),
+        within=None if within is None else exact.number(within, name="within"),
+        confidence=confidence_of(confidence),
+    )
+
+
+def _budget(epsilon: object, delta: object) -> dict[str, Fraction]:
+    return {
+        "epsilon": exact.positive(3 if epsilon is None else epsilon, name="epsilon", most=exact.MAX_BUDGET_EPSILON),
+        "delta": exact.probability(0 if delta is None else delta, name="delta"),
+    }
+
+
+def _budget_line(epsilon: object, delta: object) -> str:
+    parts = [f"{key} = {exact.show(value, digits=40)}" for key, value in _budget(epsilon, delta).items()]
+    return f"budget = {{ {', '.join(parts)} }}"
+
+
+def _name_of(path: Path) -> str:
+    """A table's name from its file's: letters, digits and underscores."""
+    name = "".join(letter if letter.isalnum() else "_" for letter in path.name.split(".")[0]).strip("_").lower()
+    return name if name and not name[0].isdigit() else f"table_{name}".rstrip("_")

@@ -1,0 +1,312 @@
+"""The command line: parses, calls the facade, prints. No arithmetic, no SQL.
+
+Exit codes: 0 answered; 2 wrong usage; 3 refused; 4 budget exceeded; 5 ledger or store fault;
+6 the charged query could not be completed.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreet import __version__
+from discreet.cli import show
+from discreet.errors import BudgetExceeded, DiscreetError, Refused, UsageError
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Learn about the many without learning about the one.",
+)
+ledger_app = typer.Typer(no_args_is_help=True, help="The ledger: check it, list it, write it out, unlock it.")
+app.add_typer(ledger_app, name="ledger")
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Folder = Annotated[Path, typer.Option("--project", help="The project folder; else the nearest one above.")]
+Epsilon = Annotated[str | None, typer.Option("--epsilon", help="How much privacy loss to spend.")]
+Within = Annotated[str | None, typer.Option("--within", help="Spend what it takes to be this exact.")]
+Confidence = Annotated[str, typer.Option("--confidence", help="The confidence of intervals.")]
+HERE = Path(".")
+
+
+@app.command()
+def init(
+    epsilon: Annotated[str | None, typer.Option("--epsilon", help="The budget that tables inherit.")] = None,
+    delta: Annotated[str | None, typer.Option("--delta", help="Its delta; 0 is pure differential privacy.")] = None,
+    project: Folder = HERE,
+    as_json: Json = False,
+) -> None:
+    """Make the project folder: discreet.toml and an empty ledger."""
+    import discreet
+
+    made = discreet.init(project, epsilon=epsilon, delta=delta)
+    show.out(
+        {"project": str(made.folder)},
+        "made discreet.toml and its ledger\nnext: discreet add FILE" if not as_json else "",
+        as_json=as_json,
+    )
+
+
+@app.command()
+def add(
+    file: Annotated[str, typer.Argument(help="A CSV or Parquet file; a quoted glob names several.")],
+    name: Annotated[str | None, typer.Option("--name", help="The table's name.")] = None,
+    person: Annotated[str | None, typer.Option("--person", help="The column that says whose row it is.")] = None,
+    rows_per_person: Annotated[int | None, typer.Option("--rows-per-person", min=1)] = None,
+    epsilon: Annotated[str | None, typer.Option("--epsilon", help="The table's budget.")] = None,
+    delta: Annotated[str | None, typer.Option("--delta", help="The budget's delta.")] = None,
+    public: Annotated[bool, typer.Option("--public", help="Everybody may know this table.")] = False,
+    population: Annotated[str | None, typer.Option("--population", help="The people whose budget it shares.")] = None,
+    project: Folder = HERE,
+    as_json: Json = False,
+) -> None:
+    """Declare a table: proposes names and types and writes them into discreet.toml."""
+    import discreet
+
+    found = discreet.open(project)
+    table = found.add(
+        file,
+        name=name,
+        person=person,
+        rows_per_person=rows_per_person,
+        epsilon=epsilon,
+        delta=delta,
+        public=public,
+        population=population,
+    )
+    data, text = show.added(table)
+    show.out(data, text, as_json=as_json)
+
+
+@app.command()
+def refresh(
+    table: Annotated[str, typer.Argument(help="A declared table.")],
+    project: Folder = HERE,
+    as_json: Json = False,
+) -> None:
+    """Make a new version of the declared table from its source: an act of the owner."""
+    import discreet
+
+    found = discreet.open(project)
+    with show.progress(f"making {table}"):
+        version, making = found.refresh(table)
+    data, text = show.refreshed(table, version, making)
+    show.out(data, text, as_json=as_json)
+
+
+@app.command()
+def explain(
+    sql: Annotated[str, typer.Argument(help="The question.")],
+    epsilon: Epsilon = None,
+    within: Within = None,
+    confidence: Confidence = "0.95",
+    project: Folder = HERE,
+    as_json: Json = False,
+) -> None:
+    """Say what a question would cost, how exact it would be, and why. Free."""
+    import discreet
+
+    _one_of(epsilon, within)
+    found = discreet.open(project).sql(sql).explain(epsilon=epsilon, within=within, confidence=confidence)
+    show.out(found.data, str(found), as_json=as_json)
+
+
+@app.command()
+def query(
+    sql: Annotated[str, typer.Argument(help="The question.")],
+    epsilon: Epsilon = None,
+    within: Within = None,
+    confidence: Confidence = "0.95",
+    analyst: Annotated[str | None, typer.Option("--analyst", help="Who asks.")] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Draw anew, and pay, even if it was answered before.")] = False,
+    csv: Annotated[Path | None, typer.Option("--csv", help="Also write the rows here.")] = None,
+    parquet: Annotated[Path | None, typer.Option("--parquet", help="Also write the rows here.")] = None,
+    project: Folder = HERE,
+    as_json: Json = False,
+) -> None:
+    """Charge the budget and answer."""
+    import discreet
+
+    _one_of(epsilon, within)
+    for path in (csv, parquet):
+        if path is not None and not path.resolve().parent.is_dir():
+            raise UsageError(f"there is no folder for {str(path)!r}")
+    found = discreet.open(project)
+    question = found.sql(sql)
+    with show.progress("asking"):
+        release = question.ask(epsilon=epsilon, within=within, confidence=confidence, analyst=analyst, fresh=fresh)
+    show.notes(found.warnings(release.table))
+    show.save(release, csv=csv, parquet=parquet)
+    show.out(release.to_data(), show.answer(release, found.budget(release.table)), as_json=as_json)
+
+
+@app.command()
+def budget(
+    words: Annotated[list[str] | None, typer.Argument(metavar="[TABLE] | grant TABLE")] = None,
+    epsilon: Annotated[str | None, typer.Option("--epsilon", help="With grant: the new limit.")] = None,
+    delta: Annotated[str | None, typer.Option("--delta", help="With grant: the new delta.")] = None,
+    project: Folder = HERE,
+    as_json: Json = False,
+) -> None:
+    """Limit, spent and remaining; `budget grant TABLE --epsilon E` raises a limit to E."""
+    import discreet
+
+    found = discreet.open(project)
+    asked = list(words or [])
+    if asked[:1] == ["grant"]:
+        if len(asked) != 2 or epsilon is None:
+            raise UsageError(
+                "budget grant needs a table and a new limit",
+                hint="discreet budget grant patients --epsilon 5",
+            )
+        found.grant(asked[1], epsilon=epsilon, delta=delta)
+        asked = asked[1:]
+    elif epsilon is not None or delta is not None or len(asked) > 1:
+        raise UsageError("--epsilon goes with grant", hint="discreet budget grant patients --epsilon 5")
+    names = [found.table(name).name for name in asked] or [
+        name for name, t in found.file.tables.items() if not t.public
+    ]
+    data, text = show.budgets({name: found.budget(name) for name in names})
+    show.notes([note for name in names for note in found.warnings(name)])
+    show.out(data, text, as_json=as_json)
+
+
+@ledger_app.command("verify")
+def verify(project: Folder = HERE, as_json: Json = False) -> None:
+    """Check the whole chain against its key, its balances and its anchor."""
+    import discreet
+
+    report = discreet.open(project).verify()
+    data = {"sound": report.sound, "rows": report.rows, "row": report.row, "problem": report.problem}
+    show.out(data, show.verified(report), as_json=as_json)
+    if not report.sound:
+        raise typer.Exit(5)
+
+
+@ledger_app.command("show")
+def show_ledger(project: Folder = HERE, as_json: Json = False) -> None:
+    """List the entries."""
+    import discreet
+
+    entries = show.entry_data(discreet.open(project).ledger.entries())
+    show.out({"entries": entries}, show.entries(entries), as_json=as_json)
+
+
+@ledger_app.command("export")
+def export(
+    file: Annotated[Path, typer.Argument(help="Where to write the entries, as JSON lines.")],
+    project: Folder = HERE,
+    as_json: Json = False,
+) -> None:
+    """Write the entries out as JSON lines."""
+    import discreet
+
+    entries = show.entry_data(discreet.open(project).ledger.entries())
+    try:
+        file.write_text("".join(json.dumps(entry, sort_keys=True) + "\n" for entry in entries), encoding="utf-8")
+    except OSError as problem:
+        raise UsageError(f"cannot write {str(file)!r}: {problem.strerror}") from None
+    show.out(
+        {"file": str(file), "entries": len(entries)},
+        f"wrote {len(entries)} entries to {file}",
+        as_json=as_json,
+    )
+
+
+@ledger_app.command("acknowledge")
+def acknowledge(project: Folder = HERE, as_json: Json = False) -> None:
+    """Unlock after a detected rollback or repeated failures; what was forgotten is charged anew."""
+    import discreet
+
+    data, text = show.repaired(discreet.open(project).acknowledge())
+    show.out(data, text, as_json=as_json)
+
+
+@ledger_app.command("adopt")
+def adopt(
+    state: Annotated[
+        Path | None, typer.Option("--state", help="The ledger's state folder, brought from its old machine.")
+    ] = None,
+    project: Folder = HERE,
+    as_json: Json = False,
+) -> None:
+    """Take a ledger to this machine. Without its state folder every budget counts as spent."""
+    import discreet
+
+    data, text = show.repaired(discreet.open(project).adopt(state))
+    show.out(data, text, as_json=as_json)
+
+
+@app.command()
+def demo(as_json: Json = False) -> None:
+    """The tour: a generated clinic, an answer, a repeat, a disjoint pair, a budget running out."""
+    from discreet.cli.demo import tour
+
+    tour(as_json=as_json)
+
+
+@app.command()
+def version(as_json: Json = False) -> None:
+    """Print the version."""
+    show.out({"version": __version__}, __version__, as_json=as_json)
+
+
+def _one_of(epsilon: str | None, within: str | None) -> None:
+    if (epsilon is None) == (within is None):
+        raise UsageError("say how much to spend, or how exact to be", hint="--epsilon 0.1, or --within 50: one of them")
+
+
+def run(arguments: list[str] | None = None) -> None:
+    """The entry point: one clear sentence and the right exit code for whatever goes wrong."""
+    words = sys.argv[1:] if arguments is None else arguments
+    sys.exit(call(words))
+
+
+def call(words: list[str]) -> int:
+    """Run the command line; return the exit code."""
+    import click
+
+    as_json = "--json" in words
+    try:
+        app(words, standalone_mode=False, prog_name="discreet")
+    except DiscreetError as problem:
+        show.failure(problem, failure_data(problem), as_json=as_json)
+        return problem.exit_code
+    except click.exceptions.NoArgsIsHelpError:
+        return 2
+    except typer.Exit as problem:
+        return problem.exit_code
+    except click.ClickException as problem:
+        show.failure(
+            UsageError(problem.format_message(), hint="discreet --help"),
+            {"error": problem.format_message()},
+            as_json=as_json,
+        )
+        return 2
+    except (KeyboardInterrupt, click.Abort):
+        print("stopped; what was charged stays charged", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        return 141
+    return 0
+
+
+def failure_data(problem: DiscreetError) -> dict[str, Any]:
+    """An error as JSON data; the keys of a refusal are a contract."""
+    data: dict[str, Any] = {"accepted": False, "reason": problem.reason, "hint": problem.hint}
+    if isinstance(problem, Refused):
+        data |= {"line": problem.line, "column": problem.column}
+    if isinstance(problem, BudgetExceeded):
+        data |= {"needed": _floats(problem.needed), "remaining": _floats(problem.remaining)}
+    return data
+
+
+def _floats(amounts: dict[str, str | None]) -> dict[str, float | None]:
+    return {name: None if text is None else float(text) for name, text in amounts.items()}

@@ -1,0 +1,228 @@
+"""What the command line prints: JSON for programs, a few plain lines for people."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table as RichTable
+from rich.text import Text as RichText
+
+from discreet import exact
+from discreet.errors import DiscreetError, UsageError
+
+if TYPE_CHECKING:  # a wrong flag should not have to wait for numpy and an engine
+    from discreet.api import Standing
+    from discreet.engines.engine import Making
+    from discreet.ledger.chain import Entry
+    from discreet.ledger.repair import Repaired, Report
+    from discreet.release import Release, Spending
+    from discreet.schema.schema import Table
+
+#: More rows than this are cut on a screen; --json, --csv and --parquet have them all.
+MOST_ROWS = 60
+
+
+def out(data: Mapping[str, Any], text: str | RichTable | list[Any], *, as_json: bool) -> None:
+    """Print one of the two."""
+    if as_json:
+        print(json.dumps(data, ensure_ascii=False))
+        return
+    console = Console(highlight=False, soft_wrap=True)
+    for part in text if isinstance(text, list) else [text]:
+        console.print(RichText(part) if isinstance(part, str) else part)
+
+
+def notes(told: list[str]) -> None:
+    """Owner's notes, on stderr."""
+    for note in dict.fromkeys(told):
+        print(f"note: {note}", file=sys.stderr)
+
+
+def failure(problem: DiscreetError, data: Mapping[str, Any], *, as_json: bool) -> None:
+    """An error: as JSON on stdout, or as sentences on stderr."""
+    if as_json:
+        print(json.dumps(data, ensure_ascii=False))
+    else:
+        print(f"{type(problem).__name__}: {problem}", file=sys.stderr)
+
+
+@contextmanager
+def progress(words: str) -> Iterator[None]:
+    """A spinner on stderr while something takes long; nothing where stderr is no terminal."""
+    with Console(stderr=True).status(words):
+        yield
+
+
+def added(table: Table) -> tuple[dict[str, Any], str]:
+    """What `add` declared."""
+    from discreet.schema.column import type_name
+
+    columns = {column.name: type_name(column) for column in table.schema.columns}
+    lines = [f"declared {table.name!r} in discreet.toml: {'public' if table.public else 'private'}", ""]
+    lines += [f"  {name:20} {type_}" for name, type_ in columns.items()]
+    if not table.public:
+        lines += [
+            "",
+            "Now say in discreet.toml what is known about the columns, without looking at the data:",
+            '  low and high for numbers and dates; type = "category" with its values for groups.',
+        ]
+        if table.budget is None:
+            lines += ["And give it a budget:  budget = { epsilon = 3.0, delta = 1e-6 }"]
+    return {"table": table.name, "public": table.public, "columns": columns}, "\n".join(lines)
+
+
+def refreshed(name: str, version: int, making: Making) -> tuple[dict[str, Any], str]:
+    """What making a version did: exact, for the owner only."""
+    lines = [f"made version {version} of {name!r} from {making.exact_rows} rows (this note is exact: for the owner)"]
+    for column, nulled in making.exact_nulled.items():
+        if nulled:
+            lines.append(f"  {column}: {nulled} values did not fit and are NULL")
+    for column, clamped in making.exact_clamped.items():
+        if clamped:
+            lines.append(f"  {column}: {clamped} values were moved to the nearest bound")
+    data = {
+        "table": name,
+        "version": version,
+        "rows": making.exact_rows,
+        "nulled": dict(making.exact_nulled),
+        "clamped": dict(making.exact_clamped),
+    }
+    return data, "\n".join(lines)
+
+
+def answer(release: Release, standing: Standing) -> list[Any]:
+    """An answer for people: a table, how wrong it may be, what it cost."""
+    table = RichTable(box=None, pad_edge=False, header_style="bold")
+    for column in release.columns:
+        table.add_column(column.name, justify="left" if column.kind == "key" else "right", no_wrap=True)
+    width = release.plus_minus()
+    for row in release.rows[:MOST_ROWS]:
+        cells = []
+        for cell, column in zip(row, release.columns, strict=True):
+            drowned = column.kind == "noisy" and isinstance(cell, int) and abs(cell) < width
+            cells.append(RichText(_cell(cell, column.kind, width), style="dim" if drowned else ""))
+        table.add_row(*cells)
+    lines: list[Any] = [table]
+    if len(release.rows) > MOST_ROWS:
+        lines.append(f"… {len(release.rows) - MOST_ROWS} more rows; --csv FILE writes them all")
+    price = "stored answer: free" if release.cached else f"cost {_spending(release.cost)}"
+    lines += [
+        "",
+        f"± is noise: the exact number lies inside with {float(release.confidence):.0%} confidence.",
+        f"{price}; {_spending(standing.spent)} spent of {_spending(standing.limit)}. "
+        f"Release {release.id}, version {release.version}.",
+    ]
+    lines += [f"note: {warning}" for warning in release.warnings]
+    return lines
+
+
+def _cell(cell: Any, kind: str, width: int) -> str:
+    if kind == "noisy":
+        return f"{cell} ± {width}"
+    return "NULL" if cell is None else str(cell).lower() if isinstance(cell, bool) else str(cell)
+
+
+def _spending(spending: Spending, *, up: bool = True) -> str:
+    if spending.epsilon is None:
+        rho = spending.rho if spending.rho is not None else Fraction(0)
+        return f"rho {exact.show(rho, up=up)} (no pure epsilon)"
+    delta = f", delta {exact.show(spending.delta, up=up)}" if spending.delta else ""
+    return f"epsilon {exact.show(spending.epsilon, up=up)}{delta}"
+
+
+def budgets(found: Mapping[str, Standing]) -> tuple[dict[str, Any], list[Any]]:
+    """Budgets by table."""
+    data: dict[str, Any] = {}
+    lines: list[Any] = []
+    for name, standing in found.items():
+        data[name] = {
+            "population": standing.population,
+            "limit": standing.limit.to_data(up=False),
+            "spent": standing.spent.to_data(up=True),
+            "remaining": standing.remaining.to_data(up=False),
+            "events": standing.events,
+            "by_analyst": {who: spent.to_data(up=True) for who, spent in standing.by_analyst.items()},
+            "accounting": standing.accounting,
+            "counts_within_50": standing.counts,
+        }
+        shared = f" (population {standing.population})" if standing.population != name else ""
+        lines.append(
+            f"{name}{shared}: {_spending(standing.spent)} spent of {_spending(standing.limit, up=False)}; "
+            f"{_spending(standing.remaining, up=False)} left,\n  about {data[name]['counts_within_50']:,} more counts "
+            f"of everybody at plus or minus 50; {standing.events} questions so far"
+        )
+        lines += [f"  {who or 'nobody named'}: {_spending(spent)}" for who, spent in standing.by_analyst.items()]
+    return {"tables": data}, lines or ["no private table is declared yet; discreet add FILE"]
+
+
+def verified(report: Report) -> str:
+    """What verifying the ledger found."""
+    if report.sound:
+        return f"the ledger is whole: {report.rows} rows verified"
+    where = f" at row {report.row}" if report.row is not None else ""
+    return f"the ledger does not verify{where}: {report.problem}"
+
+
+def repaired(done: Repaired) -> tuple[dict[str, Any], str]:
+    """What an owner's repair did."""
+    lines = []
+    if done.charged:
+        lines.append(f"charged what was forgotten to: {', '.join(done.charged)}")
+    if done.unlocked:
+        lines.append(f"unlocked: {', '.join(done.unlocked)}")
+    if done.lost:
+        lines.append(f"the whole budget counts as spent for: {', '.join(done.lost)}; discreet budget grant opens more")
+    data = {"charged": list(done.charged), "unlocked": list(done.unlocked), "lost": list(done.lost)}
+    return data, "\n".join(lines) or "there was nothing to repair"
+
+
+def entry_data(found: Iterable[Entry]) -> list[dict[str, Any]]:
+    """Entries as JSON data."""
+    return [
+        {
+            "seq": one.seq,
+            "time": one.time,
+            "kind": one.kind,
+            "body": one.data(),
+            "digest": one.digest,
+            "mac": one.mac,
+        }
+        for one in found
+    ]
+
+
+def entries(found: list[dict[str, Any]]) -> RichTable:
+    """The ledger's entries for people."""
+    table = RichTable(box=None, pad_edge=False, header_style="bold")
+    for name in ("row", "time", "kind", "what"):
+        table.add_column(name, no_wrap=name != "what")
+    for entry in found:
+        body = entry["body"]
+        words = [str(body[key]) for key in ("id", "population", "table", "version", "analyst") if body.get(key)]
+        table.add_row(str(entry["seq"]), entry["time"], entry["kind"], RichText(" ".join(words)))
+    return table
+
+
+def save(release: Release, *, csv: Path | None, parquet: Path | None) -> None:
+    """Write an answer's rows to files."""
+    try:
+        if csv is not None:
+            import pyarrow.csv
+
+            pyarrow.csv.write_csv(release.to_arrow(), csv)
+        if parquet is not None:
+            import pyarrow.parquet
+
+            pyarrow.parquet.write_table(release.to_arrow(), parquet)
+    except OSError as problem:
+        raise UsageError(
+            f"the answer is stored, but could not be written: {problem.strerror or problem}",
+            hint="ask again with another file; the stored answer is free",
+        ) from None

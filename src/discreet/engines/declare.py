@@ -1,0 +1,242 @@
+"""Makes the declared table: one SELECT over the source, streamed into one Parquet file of codes.
+
+Guarantee: the stored form of a row depends on that row and the declaration alone.
+Because: each expression of `conversion` looks at one value of the row; a category's list is joined
+    by equality on a key without doubles, so a row meets at most one entry; nothing else is joined,
+    sorted, grouped or counted over; and how a CSV is cut into rows is set by its header.
+
+The counts for the owner come from the same pass. The file is readable by its owner only from birth
+and takes its name only when it is whole and on disk.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from discreet.engines.conversion import Kind, bounds, kind_of, raw_sql, storage, takes, word_sql
+from discreet.engines.engine import Making
+from discreet.engines.source import Source
+from discreet.errors import DiscreetError, Refused, SchemaError, UsageError
+from discreet.schema.column import Boolean, Category, Column, Moment, Number, type_name
+from discreet.schema.schema import Schema
+from discreet.sql.write import identifier, text_literal
+
+#: Rows in one group of the file: large enough to scan fast, small enough to share among threads.
+ROWS_AT_ONCE = 122_880
+
+
+def declare(cursor: duckdb.DuckDBPyConnection, schema: Schema, source: Source, *, target: Path) -> Making:
+    """Make the declared table of `source` at `target`."""
+    check_declarable(schema)
+    before = source.stamp()
+    places = [source.place(column.name) for column in schema.columns]
+    with readable(source):
+        names, kinds = source_columns(cursor, source)
+        chosen = [_kind(column, kinds[place], source) for column, place in zip(schema.columns, places, strict=True)]
+        values = [f"s.{identifier(names[place])}" for place in places]
+        _lists(cursor, schema)
+        sql = select_sql(schema, values, chosen, source=source_sql(source))
+        making = _write(cursor.sql(sql).to_arrow_reader(ROWS_AT_ONCE), schema, target, source, before)
+    return making
+
+
+def check_declarable(schema: Schema) -> None:
+    """Refuse what this version must not make: an untruncated table of persons could be answered row by row."""
+    if not schema.unit.is_row:
+        raise Refused(
+            f"{schema.table!r} protects persons with many rows, which this version does not make yet",
+            hint="declare a table with one row a person, without `person`",
+        )
+    if not schema.columns:
+        raise SchemaError(f"table {schema.table!r} declares no column", hint=f"[tables.{schema.table}.columns.NAME]")
+
+
+def source_sql(source: Source) -> str:
+    """The source as a table function: CSV all text, by the header's delimiter; nothing is guessed from rows."""
+    files = ", ".join(text_literal(glob.escape(str(file))) for file in source.files)
+    if source.kind == "parquet":
+        return f"read_parquet([{files}], hive_partitioning = false)"
+    columns = ", ".join(f"'c{place}': 'VARCHAR'" for place in range(len(source.names)))
+    return (
+        f"read_csv([{files}], auto_detect = false, header = true, columns = {{{columns}}}, "
+        f"delim = {text_literal(source.delimiter)}, quote = '\"', escape = '\"', nullstr = '', "
+        "hive_partitioning = false)"
+    )
+
+
+def source_columns(cursor: duckdb.DuckDBPyConnection, source: Source) -> tuple[list[str], list[str]]:
+    """What DuckDB calls the columns of a source and their types, in file order."""
+    if source.kind == "csv":
+        return [f"c{place}" for place in range(len(source.names))], ["VARCHAR"] * len(source.names)
+    found = cursor.execute(f"DESCRIBE SELECT * FROM {source_sql(source)}").fetchall()
+    return [row[0] for row in found], [row[1] for row in found]
+
+
+def select_sql(schema: Schema, values: list[str], kinds: list[Kind], *, source: str) -> str:
+    """The declared table and, beside each column, what the owner is told about it."""
+    inner, outer, joins = [], [], []
+    for place, (column, value, kind) in enumerate(zip(schema.columns, values, kinds, strict=True)):
+        inner.append(f"{raw_sql(column, value, kind, code=f'list_{place}.code')} AS raw_{place}")
+        inner.append(f"{value} IS NOT NULL AS given_{place}")
+        outer.append(f"CAST({_filled(column, place)} AS {storage(column)}) AS stored_{place}")
+        outer += _tellings(column, place)
+        if isinstance(column, Category):
+            joins.append(f"LEFT JOIN list_{place} ON {word_sql(value, kind)} = list_{place}.word")
+    return "SELECT\n  {}\nFROM (\n  SELECT\n    {}\n  FROM {} AS s\n  {}\n)".format(
+        ",\n  ".join(outer), ",\n    ".join(inner), source, "\n  ".join(joins)
+    )
+
+
+def _filled(column: Column, place: int) -> str:
+    """A raw code, clamped, or put in place of what did not fit."""
+    raw = f"raw_{place}"
+    match column:
+        case Number() | Moment():
+            # Not least and greatest: they pass over NULL and would turn it into a bound.
+            low, high = bounds(column) or (0, 0)
+            return f"CASE WHEN {raw} < {low} THEN {low} WHEN {raw} > {high} THEN {high} ELSE {raw} END"
+        case Category():
+            if column.other is not None:
+                other = column.values.index(column.other)
+                raw = f"CASE WHEN {raw} IS NULL AND given_{place} THEN {other} ELSE {raw} END"
+            return f"coalesce({raw}, 0)" if column.closed else raw
+        case Boolean():
+            return f"coalesce({raw}, 0)" if column.closed else raw
+        case _:
+            return raw
+
+
+def _tellings(column: Column, place: int) -> list[str]:
+    """Whether a value was given and did not fit, and whether it was clamped."""
+    lost = f"raw_{place} IS NULL AND given_{place}"
+    if isinstance(column, Category) and column.other is not None:
+        lost = "false"
+    told = [f"({lost}) AS nulled_{place}"]
+    if isinstance(column, Number | Moment):
+        low, high = bounds(column) or (0, 0)
+        told.append(f"(raw_{place} < {low} OR raw_{place} > {high}) AS clamped_{place}")
+    return told
+
+
+def _lists(cursor: duckdb.DuckDBPyConnection, schema: Schema) -> None:
+    """Each category's list as a table to join: a CASE of thousands of values would be slow."""
+    for place, column in enumerate(schema.columns):
+        if isinstance(column, Category):
+            cursor.execute(
+                f"CREATE TEMP TABLE list_{place} AS SELECT unnest($1::VARCHAR[]) AS word, unnest(range($2)) AS code",
+                [list(column.values), len(column.values)],
+            )
+
+
+def _kind(column: Column, source_type: str, source: Source) -> Kind:
+    kind = kind_of(source_type)
+    if kind is None or not takes(column, kind):
+        raise SchemaError(
+            f"column {column.name!r} is declared {type_name(column)}, and {source.shown} holds {source_type} there",
+            hint="declare another type, or convert the source",
+        )
+    return kind
+
+
+def _write(
+    batches: Iterable[Any], schema: Schema, target: Path, source: Source, before: tuple[tuple[int, int, int], ...]
+) -> Making:
+    """Write the stored columns, count the rest."""
+    tally = _Tally(schema)
+    with _new_file(target) as stream, pq.ParquetWriter(stream, arrow_schema(schema)) as writer:
+        for batch in batches:
+            writer.write_batch(tally.stored(batch))
+        if source.stamp() != before:
+            raise UsageError(f"{source.shown} changed while it was read", hint="try again when it is at rest")
+    return tally.making()
+
+
+class _Tally:
+    """Parts the stored columns of a batch from the counts for the owner."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema
+        self._arrow = arrow_schema(schema)
+        self._rows = 0
+        ordered = [column for column in schema.columns if isinstance(column, Number | Moment)]
+        self._nulled = {column.name: 0 for column in schema.columns}
+        self._clamped = {column.name: 0 for column in ordered}
+
+    def stored(self, batch: Any) -> Any:
+        self._rows += batch.num_rows
+        for place, column in enumerate(self._schema.columns):
+            self._nulled[column.name] += pc.sum(batch.column(f"nulled_{place}")).as_py() or 0
+            if column.name in self._clamped:
+                self._clamped[column.name] += pc.sum(batch.column(f"clamped_{place}")).as_py() or 0
+        kept = [batch.column(f"stored_{place}") for place in range(len(self._schema.columns))]
+        return pa.RecordBatch.from_arrays(kept, schema=self._arrow)
+
+    def making(self) -> Making:
+        return Making(exact_rows=self._rows, exact_nulled=self._nulled, exact_clamped=self._clamped)
+
+
+def arrow_schema(schema: Schema) -> Any:
+    """The columns of a declared table's file."""
+    types = {"TINYINT": pa.int8(), "SMALLINT": pa.int16(), "INTEGER": pa.int32(), "BIGINT": pa.int64()}
+    return pa.schema([(column.name, types.get(storage(column), pa.string())) for column in schema.columns])
+
+
+@contextmanager
+def _new_file(target: Path) -> Iterator[BinaryIO]:
+    """A file for its owner only that becomes `target` when it is whole and on disk, and vanishes otherwise."""
+    try:
+        for folder in reversed([folder for folder in target.parents if not folder.exists()]):
+            folder.mkdir(mode=0o700)
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                yield stream
+                stream.flush()
+                os.fsync(stream.fileno())
+            os.replace(name, target)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+        folder_handle = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder_handle)
+        finally:
+            os.close(folder_handle)
+    except OSError as problem:
+        raise UsageError(f"the declared table cannot be written: {problem.strerror}") from None
+
+
+@contextmanager
+def readable(source: Source) -> Iterator[None]:
+    """Turns what DuckDB says about a source into one sentence without its cells."""
+    try:
+        yield
+    except DiscreetError:
+        raise
+    except (duckdb.Error, pa.ArrowException, OSError) as problem:
+        raise UsageError(*_sentence(str(problem), source)) from None
+
+
+def _sentence(problem: str, source: Source) -> tuple[str]:
+    line = re.search(r"CSV Error on Line: (\d+)", problem)
+    fields = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", problem)
+    where = f"line {line[1]} of {source.shown}" if line else source.shown
+    if fields:
+        return (f"{where} has {fields[2]} fields where the header has {fields[1]}",)
+    if "unterminated quote" in problem:
+        return (f"{where} has a quote that does not end",)
+    if "utf-8" in problem.lower() or "utf8" in problem.lower():
+        return (f"{where} is not UTF-8 text",)
+    return (f"{where} cannot be read as {'CSV' if source.kind == 'csv' else 'Parquet'}",)

@@ -1,0 +1,86 @@
+"""Proposes a type for each column of a source, for the owner to write down or change.
+
+Only types are proposed. Bounds and categories would be facts about people, read from their data.
+"""
+
+from __future__ import annotations
+
+import duckdb
+
+from discreet.engines.conversion import DAY, Kind, kind_of, matches, raw_sql
+from discreet.engines.declare import readable, source_columns, source_sql
+from discreet.engines.source import Source
+from discreet.schema.column import Column, Moment, Number
+from discreet.sql.write import identifier
+
+#: How many rows of a CSV are looked at. A later value that does not fit is NULL, and the owner is told.
+ROWS_LOOKED_AT = 20_000
+
+_FOR_KIND: dict[Kind | None, str] = {
+    "boolean": "boolean",
+    "integer": "integer",
+    "number": "decimal",
+    "date": "date",
+    "timestamp": "timestamp",
+    "nanoseconds": "timestamp",
+}
+
+
+def propose(cursor: duckdb.DuckDBPyConnection, source: Source) -> dict[str, str]:
+    """The columns of a source and the types proposed for them."""
+    wanted = source.distinct_names()
+    with readable(source):
+        names, types = source_columns(cursor, source)
+        if source.kind == "parquet":
+            found = [_parquet_type(type_) for type_ in types]
+        else:
+            found = _csv_types(cursor, source, names)
+    return {name: found[source.names.index(name)] for name in wanted}
+
+
+def _parquet_type(source_type: str) -> str:
+    if source_type in ("UBIGINT", "HUGEINT", "UHUGEINT") or (
+        source_type.startswith("DECIMAL(") and source_type.endswith(",0)")
+    ):
+        return "integer"
+    return _FOR_KIND.get(kind_of(source_type), "text")
+
+
+def _csv_types(cursor: duckdb.DuckDBPyConnection, source: Source, names: list[str]) -> list[str]:
+    """The first type that every value looked at fits; text where none does, or nothing was seen."""
+    tests = [test for name in names for test in _tests(identifier(name))]
+    rows = f"(SELECT * FROM {source_sql(source)} LIMIT {ROWS_LOOKED_AT})"
+    row = cursor.execute(f"SELECT {', '.join(f'count({test})' for test in tests)} FROM {rows}").fetchone() or ()
+    each = len(_TYPES) + 1
+    return [_first(row[start : start + each]) for start in range(0, len(row), each)]
+
+
+_TYPES = ("boolean", "integer", "decimal", "date", "timestamp")
+
+
+def _tests(value: str) -> list[str]:
+    """The value, then the value where it could be of each type, else NULL."""
+    # 007 is a name that looks like a number: as a number it would lose its zeros.
+    number = f"NOT regexp_matches({value}, '^[^.1-9]*0[0-9]')"
+    integer = _fits(Number(name="", type="integer"), value)
+    decimal = _fits(Number(name="", type="decimal"), value)
+    moment = _fits(Moment(name="", type="timestamp"), value)
+    conditions = [
+        f"lower({value}) IN ('true', 'false')",
+        f"{number} AND {integer}",
+        f"{number} AND {decimal}",
+        f"{matches(value, DAY)} AND {moment}",
+        moment,
+    ]
+    return [value, *(f"CASE WHEN {condition} THEN 1 END" for condition in conditions)]
+
+
+def _fits(column: Column, value: str) -> str:
+    return f"({raw_sql(column, value, 'text')}) IS NOT NULL"
+
+
+def _first(counts: tuple[int, ...]) -> str:
+    given, *fitting = counts
+    if not given:
+        return "text"
+    return next((type_ for type_, count in zip(_TYPES, fitting, strict=True) if count == given), "text")

@@ -1,0 +1,162 @@
+"""Where a table's rows come from: files, their kind and their column names. No row is read here.
+
+A source is one file or a glob of files of one kind. CSV is UTF-8 with a header; its delimiter is
+the one that the header shows, so that no row can change how another row is read. Messages are for
+the owner: they name files and columns, never a cell.
+"""
+
+from __future__ import annotations
+
+import csv
+import glob
+import gzip
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TextIO
+
+from discreet.errors import SchemaError, UsageError
+from discreet.schema.schema import closest
+
+DELIMITERS = (",", ";", "\t", "|")
+
+#: A header longer than this is not a header.
+MOST_HEADER = 1_000_000
+
+_PARQUET = b"PAR1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """The files behind a table, in the order of their names, and the names of their columns in file order."""
+
+    shown: str
+    files: tuple[Path, ...]
+    kind: Literal["csv", "parquet"]
+    names: tuple[str, ...]
+    delimiter: str = ","
+
+    def place(self, name: str) -> int:
+        """Which column of the file a declared name means: the same name, or the same but for capital letters."""
+        same = [place for place, known in enumerate(self.names) if known == name]
+        places = same or [place for place, known in enumerate(self.names) if known.lower() == name.lower()]
+        if not places:
+            raise SchemaError(
+                f"{self.shown} has no column {name!r}", hint=closest(name, [known for known in self.names if known])
+            )
+        if len(places) > 1:
+            raise SchemaError(
+                f"{self.shown} has {len(places)} columns that could be {name!r}", hint="give each its own name"
+            )
+        return places[0]
+
+    def distinct_names(self) -> tuple[str, ...]:
+        """The names that can be declared. A column without a name cannot be (a table's unnamed index)."""
+        seen: dict[str, str] = {}
+        for name in self.names:
+            known = seen.setdefault(name.lower(), name) if name else name
+            if known is not name:
+                raise SchemaError(
+                    f"{self.shown}: columns {known!r} and {name!r} have the same name, capital letters aside",
+                    hint="rename one of them",
+                )
+        return tuple(seen.values())
+
+    def stamp(self) -> tuple[tuple[int, int, int], ...]:
+        """What changes when a file is written to."""
+        found = [file.stat() for file in self.files]
+        return tuple((state.st_size, state.st_mtime_ns, state.st_ino) for state in found)
+
+
+def find(source: str, *, folder: Path) -> Source:
+    """The source as the owner wrote it, relative to `folder`."""
+    files = _files(source, folder=folder)
+    try:
+        kinds = {_kind(file) for file in files}
+        if len(kinds) > 1:
+            raise UsageError(f"{source} holds both CSV and Parquet files", hint="use one kind in one table")
+        return _parquet(source, files) if kinds == {"parquet"} else _csv(source, files)
+    except OSError as problem:
+        raise UsageError(f"{source} cannot be read: {problem.strerror or 'it is damaged'}") from None
+
+
+def _files(source: str, *, folder: Path) -> tuple[Path, ...]:
+    path = folder / source
+    if path.is_dir():
+        raise UsageError(f"{source} is a folder", hint=f"name its files: {source.rstrip('/')}/*.parquet")
+    if path.exists():
+        return (path.absolute(),)
+    pattern = str(Path(glob.escape(str(folder))) / source)
+    found = [Path(name) for name in glob.glob(pattern, recursive=True)] if glob.has_magic(source) else []
+    files = tuple(sorted(file.absolute() for file in found if file.is_file()))
+    if not files:
+        raise UsageError(f"there is no file {source}", hint="a source is relative to the folder of discreet.toml")
+    return files
+
+
+def _kind(file: Path) -> Literal["csv", "parquet"]:
+    with file.open("rb") as stream:
+        if stream.read(4) == _PARQUET:
+            return "parquet"
+    if file.suffix in (".parquet", ".pq"):
+        raise UsageError(f"{file.name} is not a Parquet file")
+    return "csv"
+
+
+def _parquet(source: str, files: tuple[Path, ...]) -> Source:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        first, *rest = [pq.read_schema(file) for file in files]
+    except pa.ArrowException:
+        raise UsageError(f"{source} cannot be read as Parquet: it is damaged") from None
+    for file, other in zip(files[1:], rest, strict=True):
+        if not other.equals(first):
+            raise SchemaError(
+                f"{source}: {file.name} and {files[0].name} do not have the same columns and types",
+                hint="write them alike, or declare two tables",
+            )
+    return Source(shown=source, files=files, kind="parquet", names=tuple(first.names))
+
+
+def _csv(source: str, files: tuple[Path, ...]) -> Source:
+    first, *rest = [_header_line(file) for file in files]
+    for file, other in zip(files[1:], rest, strict=True):
+        if other != first:
+            raise SchemaError(
+                f"{source}: {file.name} and {files[0].name} do not have the same header",
+                hint="write them alike, or declare two tables",
+            )
+    read = {delimiter: _fields(first, delimiter) for delimiter in DELIMITERS}
+    delimiter = max(read, key=lambda delimiter: len(read[delimiter]))
+    if not read[delimiter]:
+        raise UsageError(
+            f"the header of {source} does not end where its first line does", hint="a name cannot hold a line break"
+        )
+    return Source(shown=source, files=files, kind="csv", names=read[delimiter], delimiter=delimiter)
+
+
+def _header_line(file: Path) -> str:
+    try:
+        with open_csv(file, newline=None) as stream:
+            line = stream.readline(MOST_HEADER + 1)
+    except (UnicodeDecodeError, EOFError, gzip.BadGzipFile):
+        raise UsageError(f"{file.name} is neither Parquet nor CSV in UTF-8") from None
+    if not line.strip() or len(line) > MOST_HEADER or "\0" in line:
+        raise UsageError(f"{file.name} does not begin with the names of its columns", hint="CSV needs a header line")
+    return line.rstrip("\n")
+
+
+def open_csv(file: Path, *, newline: str | None) -> TextIO:
+    """A CSV file as text, without its byte order mark, unpacked where it is gzipped."""
+    if file.suffix == ".gz":
+        return gzip.open(file, "rt", encoding="utf-8-sig", newline=newline)
+    return file.open("rt", encoding="utf-8-sig", newline=newline)
+
+
+def _fields(line: str, delimiter: str) -> tuple[str, ...]:
+    """The names that a header holds under a delimiter; none where its quotes do not fit it."""
+    try:
+        return tuple(next(csv.reader([line], delimiter=delimiter, strict=True)))
+    except csv.Error:
+        return ()

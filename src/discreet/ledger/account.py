@@ -1,0 +1,220 @@
+"""An account: what one population may lose, and what it has lost. Pure: reads no clock, no file, no data."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import cast
+
+from discreet import exact
+from discreet.accounting.filter import FULL, Balance, Cost, Decision, Segment, decide
+from discreet.accounting.guarantee import Guarantee, Limits
+from discreet.accounting.region import Region
+from discreet.errors import UsageError
+from discreet.exact import DELTA_UNITS, EPSILON_UNITS, UNBOUNDED
+
+#: A segment of a population: one version of one of its tables.
+Key = tuple[str, int]
+
+_NOTHING = Limits(pure=0, rho=None, delta_keys=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Amount:
+    """Epsilon and delta of a population: a limit, what is spent, what remains."""
+
+    epsilon: Fraction
+    delta: Fraction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Where a population stands. `spent` is rounded up, `remaining` down; together they are the limit."""
+
+    limit: Amount
+    spent: Amount
+    remaining: Amount
+    charges: int
+    by_analyst: dict[str, Fraction]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """What plain addition still allows in each arm, in whole units; 0 where the arm is off or full."""
+
+    pure: int
+    rho: int
+
+
+@dataclass(slots=True, kw_only=True)
+class Account:
+    """One population: its guarantee, its segments, and the totals that the ledger keeps beside the chain.
+
+    `sealed` is set when a ledger was adopted without its anchor. What was asked before is then known
+    to have stayed within the sealed guarantee, and nothing more is known about it.
+    Guarantee: sealed (E, D), and later a grant to (E', D'), is (E', D')-DP in all.
+    Because: the sealed part was accepted by its own filter, so it is (E, D)-DP; a fresh filter of
+        (E' - E, D' - D) accepts the rest; adaptive (epsilon, delta) losses add.
+    """
+
+    name: str
+    guarantee: Guarantee
+    sealed: Guarantee | None = None
+    segments: dict[Key, Segment] = field(default_factory=dict)
+    delta: int = 0
+    used: int = 0
+    charges: int = 0
+    prices: dict[tuple[str, str], int] = field(default_factory=dict)
+    seq: int = 0
+    touched: dict[Key, int] = field(default_factory=dict)
+    _asleep: dict[Key, list[tuple[str, Cost]]] = field(default_factory=dict)
+
+    @property
+    def open(self) -> Guarantee | None:
+        """The guarantee of the filter in use: all of it, or what was granted on top of what is sealed."""
+        if self.sealed is None:
+            return self.guarantee
+        return _beyond(self.guarantee, self.sealed)
+
+    @property
+    def limits(self) -> Limits:
+        """The integer limits of the filter in use."""
+        return _NOTHING if self.open is None else self.open.limits
+
+    @property
+    def total(self) -> Balance:
+        """Certified maxima summed over segments, in whole units."""
+        balances = [segment.balance for segment in self.segments.values()]
+        return Balance(
+            pure=min(UNBOUNDED, sum(balance.pure for balance in balances)),
+            rho=min(UNBOUNDED, sum(balance.rho for balance in balances)),
+        )
+
+    def decide(self, key: Key, *, region: Region, cost: Cost) -> Decision:
+        """May this be charged? Books nothing."""
+        self._wake(key)
+        segments = cast(Mapping[Hashable, Segment], self.segments)
+        return decide(segments, key, region=region, cost=cost, delta_spent=self.delta, limits=self.limits)
+
+    def book(self, key: Key, *, region: str, cost: Cost, balance: Balance, used: int, seq: int) -> None:
+        """Append a charge that was decided before, with the balance that was decided then.
+
+        `region` is JSON text, as the ledger keeps it. It is read when a decision needs it: opening a long
+        ledger to look at a balance should not build the search.
+        """
+        segment = self.segments.get(key)
+        if segment is None:
+            segment = self.segments[key] = Segment()
+        check_step(segment.balance, cost, balance)
+        segment.balance = balance
+        self._asleep.setdefault(key, []).append((region, cost))
+        self.delta += cost.delta
+        self.used = used
+        self.charges += 1
+        self.seq = self.touched[key] = seq
+
+    def _wake(self, key: Key) -> None:
+        for region, cost in self._asleep.pop(key, ()):
+            segment = self.segments[key]
+            segment.book(Region.from_data(json.loads(region)), cost, segment.balance)
+
+    def raise_to(self, guarantee: Guarantee) -> None:
+        """A larger limit. What was lost stays lost."""
+        check_rise(self.guarantee, guarantee)
+        self.guarantee = guarantee
+
+    def seal(self, guarantee: Guarantee) -> None:
+        """Close the filter in use: all of `guarantee` counts as spent, and its history is not read again."""
+        check_rise(guarantee, self.guarantee)
+        self.sealed, self.segments, self.touched, self._asleep = guarantee, {}, {}, {}
+        self.delta, self.used = 0, FULL
+
+    def room(self) -> Room:
+        """What plain addition still allows."""
+        limits, total = self.limits, self.total
+        return Room(pure=max(0, (limits.pure or 0) - total.pure), rho=max(0, (limits.rho or 0) - total.rho))
+
+    def standing(self) -> Standing:
+        """Limit, spent, remaining.
+
+        Epsilon is the better of the pure sum and the converted rho; delta is what thresholds have
+        spent, and the conversion's share as soon as the bound on epsilon rests on it.
+        """
+        limit = Amount(epsilon=self.guarantee.epsilon, delta=self.guarantee.delta)
+        spent = self._spent()
+        remaining = Amount(epsilon=limit.epsilon - spent.epsilon, delta=limit.delta - spent.delta)
+        return Standing(
+            limit=limit,
+            spent=spent,
+            remaining=remaining,
+            charges=self.charges,
+            by_analyst=self.by_analyst(),
+        )
+
+    def by_analyst(self) -> dict[str, Fraction]:
+        """The sum of the prices that each named analyst paid."""
+        sums: dict[str, Fraction] = {}
+        for (analyst, price), times in self.prices.items():
+            sums[analyst] = sums.get(analyst, Fraction(0)) + times * exact.read(price)
+        return sums
+
+    def _spent(self) -> Amount:
+        opened, sealed = self.open, self.sealed
+        if opened is None:
+            return Amount(epsilon=self.guarantee.epsilon, delta=self.guarantee.delta)
+        total = self.total
+        epsilon = opened.spent_epsilon(pure=total.pure, rho=total.rho)
+        by_pure = opened.accounting != "zcdp" and Fraction(total.pure, EPSILON_UNITS) <= epsilon
+        delta = min(Fraction(self.delta, DELTA_UNITS), opened.keys)
+        if epsilon > 0 and not by_pure:
+            delta += opened.delta_rho
+        if sealed is not None:
+            epsilon, delta = epsilon + sealed.epsilon, delta + sealed.delta
+        return Amount(epsilon=epsilon, delta=delta)
+
+
+def check_rise(old: Guarantee, new: Guarantee) -> None:
+    """A grant may only raise: each part of it, so that no charge made before falls outside."""
+    if new.accounting != old.accounting:
+        raise UsageError(f"a grant keeps its accounting ({old.accounting!r}); it cannot become {new.accounting!r}")
+    if new.epsilon < old.epsilon or new.keys < old.keys or new.delta_rho < old.delta_rho:
+        raise UsageError(
+            f"a grant may only raise a limit: it is epsilon {exact.show(old.epsilon)}, delta {exact.show(old.delta)}"
+        )
+
+
+def larger(one: Guarantee, other: Guarantee) -> Guarantee:
+    """The larger of two guarantees, part by part."""
+    keys = max(one.keys, other.keys)
+    return Guarantee(
+        epsilon=max(one.epsilon, other.epsilon),
+        delta=keys + max(one.delta_rho, other.delta_rho),
+        delta_keys=keys,
+        accounting=one.accounting,
+    )
+
+
+def check_step(old: Balance, cost: Cost, new: Balance) -> None:
+    """A balance never falls and never rises by more than the cost; plain sums add exactly."""
+    sums = (min(UNBOUNDED, old.pure_sum + cost.pure), min(UNBOUNDED, old.rho_sum + cost.rho))
+    if (
+        not old.pure <= new.pure <= min(UNBOUNDED, old.pure + cost.pure)
+        or not old.rho <= new.rho <= min(UNBOUNDED, old.rho + cost.rho)
+        or (new.pure_sum, new.rho_sum) != sums
+    ):
+        raise ValueError("a balance that does not follow from the one before")
+
+
+def _beyond(new: Guarantee, sealed: Guarantee) -> Guarantee | None:
+    """What was granted beyond a sealed guarantee; None where that is not enough for any filter."""
+    try:
+        return Guarantee(
+            epsilon=new.epsilon - sealed.epsilon,
+            delta=new.delta - sealed.delta,
+            delta_keys=new.keys - sealed.keys,
+            accounting=new.accounting,
+        )
+    except UsageError:
+        return None

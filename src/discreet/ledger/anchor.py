@@ -1,0 +1,240 @@
+"""The anchor: the ledger's key and the head of its chain, kept outside the project folder.
+
+A chain cannot see that its end was cut off or that an old copy of it was put back. The anchor can: it
+holds the number and digest of the last entry and what every segment had spent by then. It is written
+under the lock that covers the commit, after the commit, so a crash leaves it one entry behind at most.
+
+    <state folder>/<ledger id>/key        32 random bytes
+                               head.json  the head and its MAC
+                               digests    32 bytes for each entry, to find where two histories part
+                               lock       held by whoever writes
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hmac
+import json
+import os
+import re
+import secrets
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import LedgerFault
+from discreet.ledger.chain import canonical
+from discreet.ledger.place import state_root
+
+KEY_BYTES = 32
+DIGEST_BYTES = 32
+
+#: How long to wait for whoever holds the lock; charges take milliseconds.
+WAIT_S = 60
+
+_ID = re.compile(r"[a-z2-7]{16}", re.ASCII)
+
+
+class AnchorMissing(LedgerFault):
+    """There is no anchor for this ledger here, or it is damaged."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """The last entry, and what was spent by then.
+
+    `since`: the first entry that the key signed. It is above 1 in a ledger that was adopted without its key.
+    """
+
+    seq: int
+    digest: str
+    since: int
+    totals: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        if not (self.seq >= 1 and self.since >= 1 and len(self.digest) == 2 * DIGEST_BYTES):
+            raise ValueError("not a head")
+
+
+class Anchor:
+    """The files of one ledger in the state folder."""
+
+    def __init__(self, folder: Path, key: bytes) -> None:
+        self.folder = folder
+        self.key = key
+        self._held: int | None = None
+
+    @staticmethod
+    def place(ledger: str) -> Path:
+        """Where the anchor of a ledger belongs. The id is checked: it comes from a file and names a folder."""
+        if not _ID.fullmatch(ledger):
+            raise LedgerFault("the ledger's id is not one that Discreet makes")
+        return state_root() / ledger
+
+    @staticmethod
+    def make(ledger: str) -> Anchor:
+        """A new anchor with a new key and no head yet."""
+        folder = Anchor.place(ledger)
+        with _faults():
+            _make_folder(folder)
+            key = secrets.token_bytes(KEY_BYTES)
+            _write(folder / "key", key)
+            return Anchor(folder, key)
+
+    @staticmethod
+    def find(ledger: str) -> Anchor:
+        """The anchor of a ledger, whose head reads well."""
+        return Anchor.at(Anchor.place(ledger))
+
+    @staticmethod
+    def at(folder: Path) -> Anchor:
+        """The anchor in a folder."""
+        try:
+            anchor = Anchor(folder, (folder / "key").read_bytes())
+        except OSError as fault:
+            raise AnchorMissing(
+                "this machine has no state folder for the ledger, so a rollback could not be seen",
+                hint="discreet ledger adopt, with the state folder of the machine that it comes from",
+            ) from fault
+        anchor.read()
+        return anchor
+
+    def read(self) -> Head:
+        """The head, its MAC checked."""
+        try:
+            body, mac, end = (self.folder / "head.json").read_bytes().decode("ascii").split("\n")
+            if end or len(self.key) != KEY_BYTES or not hmac.compare_digest(self._mac(body), mac):
+                raise ValueError("not signed by this key")
+            data = json.loads(body)
+            return Head(seq=data["seq"], digest=data["digest"], since=data["since"], totals=data["totals"])
+        except (OSError, ValueError, KeyError, TypeError) as fault:
+            raise AnchorMissing(
+                "the ledger's state folder is damaged: its head cannot be read",
+                hint="restore the state folder, or discreet ledger adopt",
+            ) from fault
+
+    def write(self, head: Head, digests: Sequence[str], *, known: int) -> None:
+        """Write a head, durably. `known`: how many of the digests the anchor holds already.
+
+        The digests are not forced to disk: where they are missing more is charged after a rollback, never less.
+        """
+        body = canonical(
+            {"seq": head.seq, "digest": head.digest, "since": head.since, "totals": head.totals},
+        )
+        with _faults():
+            self._write_digests(digests, known=known)
+            _write(self.folder / "head.json", f"{body}\n{self._mac(body)}\n".encode("ascii"))
+
+    def common(self, digests: Sequence[str]) -> int:
+        """How many entries a chain certainly shares with the one that was anchored.
+
+        Because: a digest covers all entries before it, so equality at one place proves it for every earlier one.
+        """
+        try:
+            raw = (self.folder / "digests").read_bytes()
+        except OSError:
+            return 0
+        low, high = 0, min(len(raw) // DIGEST_BYTES, len(digests))
+        while low < high:
+            middle = (low + high + 1) // 2
+            if raw[(middle - 1) * DIGEST_BYTES : middle * DIGEST_BYTES].hex() == digests[middle - 1]:
+                low = middle
+            else:
+                high = middle - 1
+        return low
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Hold the ledger against every other process and thread. Each holder opens its own descriptor."""
+        with _faults():
+            descriptor = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            _acquire(descriptor)
+            self._held = descriptor
+            yield
+        finally:
+            self._held = None
+            with suppress(OSError):
+                fcntl.flock(descriptor, fcntl.LOCK_UN)  # not only close: a fork may hold a copy
+            os.close(descriptor)
+
+    def forget_lock(self) -> None:
+        """After a fork, in the child: let go of a descriptor that a thread of the parent held."""
+        if self._held is not None:
+            with suppress(OSError):
+                os.close(self._held)
+            self._held = None
+
+    def _mac(self, body: str) -> str:
+        return hmac.digest(self.key, b"head " + body.encode("ascii"), "sha256").hex()
+
+    def _write_digests(self, digests: Sequence[str], *, known: int) -> None:
+        descriptor = os.open(self.folder / "digests", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            start = min(known, os.fstat(descriptor).st_size // DIGEST_BYTES, len(digests))
+            raw = bytes.fromhex("".join(digests[start:]))
+            if os.pwrite(descriptor, raw, start * DIGEST_BYTES) != len(raw):
+                raise OSError(28, "short write")
+            os.ftruncate(descriptor, len(digests) * DIGEST_BYTES)
+        finally:
+            os.close(descriptor)
+
+
+def _acquire(descriptor: int) -> None:
+    """Take the lock, asking again and again: a blocking call could not be given up."""
+    deadline, pause = time.monotonic() + WAIT_S, 0.0005
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise LedgerFault(
+                    "another process holds the ledger and does not let go", hint="try again later"
+                ) from None
+            time.sleep(pause)
+            pause = min(0.01, pause * 1.5)
+        except OSError as fault:
+            raise LedgerFault("the ledger's lock cannot be taken") from fault
+
+
+def _make_folder(folder: Path) -> None:
+    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700)
+    _sync_folder(folder.parent)
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Replace a file at once and durably: temporary file, fsync, rename, fsync of the folder."""
+    new = path.with_name(path.name + ".new")
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        if os.write(descriptor, data) != len(data):
+            raise OSError(28, "short write")
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    os.replace(new, path)
+    _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _faults() -> Iterator[None]:
+    try:
+        yield
+    except OSError as fault:
+        raise LedgerFault(
+            f"the ledger's state folder cannot be written ({os.strerror(fault.errno or 0).lower()})",
+            hint="nothing is answered until it can; then open the ledger again",
+        ) from fault

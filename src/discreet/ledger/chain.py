@@ -1,0 +1,92 @@
+"""The chain: entries that each hold the digest of the one before, and a MAC that only the key's holder can make.
+
+A digest covers every field and the previous digest, so an edit, a swap, a deletion or an insertion
+breaks the chain at its first row. The MAC stops whoever can write the database from computing the
+chain anew. Neither sees a cut at the end: that is the anchor's part. Standard library only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal, get_args
+
+Kind = Literal["open", "population", "grant", "version", "charge", "answer", "failure", "gap", "acknowledge", "adopt"]
+KINDS: frozenset[str] = frozenset(get_args(Kind))
+
+#: What the first entry names as the digest before it.
+START = "0" * 64
+
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One row of the ledger. Made by `link`, or read from a store and then checked."""
+
+    seq: int
+    time: str
+    kind: str
+    body: str
+    previous: str
+    digest: str
+    mac: str
+
+    def data(self) -> dict[str, Any]:
+        """The body as data."""
+        found = json.loads(self.body)
+        if not isinstance(found, dict):
+            raise ValueError("a body that is not an object")
+        return found
+
+
+def canonical(data: object) -> str:
+    """Data as JSON text: ASCII, sorted keys, no spaces, no NaN, so equal data is equal text.
+
+    >>> canonical({"b": 1, "a": "é"})
+    '{"a":"\\\\u00e9","b":1}'
+    """
+    return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def digest(*, seq: int, time: str, kind: str, body: str, previous: str) -> str:
+    """SHA-256 over all of it. Each part is preceded by its length, so no two entries give the same bytes."""
+    parts = (str(seq), time, kind, body, previous)
+    text = "".join([f"{len(part)}:{part}" for part in parts])
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def mac(key: bytes, digest: str) -> str:
+    """HMAC-SHA-256 of a digest, marked as an entry's so that it can never pass for an anchor's."""
+    return hmac.digest(key, b"entry " + digest.encode("utf-8", "surrogateescape"), "sha256").hex()
+
+
+def link(*, seq: int, kind: Kind, body: dict[str, Any], previous: str, key: bytes) -> Entry:
+    """A new entry after the one whose digest is `previous`, at the time of now."""
+    time = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    text = canonical(body)
+    found = digest(seq=seq, time=time, kind=kind, body=text, previous=previous)
+    return Entry(seq=seq, time=time, kind=kind, body=text, previous=previous, digest=found, mac=mac(key, found))
+
+
+def problem(entry: Entry, *, seq: int, previous: str, key: bytes | None) -> str:
+    """What is wrong with an entry that should be number `seq` after `previous`; empty when nothing is.
+
+    Without a key the MAC goes unchecked: an adopted ledger's old rows, whose key is lost.
+    """
+    if entry.seq != seq:
+        return f"row {seq} is missing"
+    if entry.previous != previous:
+        return f"row {seq} does not follow the row before it"
+    found = digest(seq=seq, time=entry.time, kind=entry.kind, body=entry.body, previous=previous)
+    if found != entry.digest:
+        return f"row {seq} was changed after it was written"
+    if key is not None and not hmac.compare_digest(mac(key, found).encode(), entry.mac.encode("utf-8", "replace")):
+        return f"row {seq} was not written by this ledger"
+    if entry.kind not in KINDS or not _TIME.fullmatch(entry.time):
+        return f"row {seq} is of a kind that this Discreet does not know"
+    return ""

@@ -1,0 +1,131 @@
+"""Gaps: what a rolled-back ledger forgot, charged anew as a bound.
+
+The anchor remembers, for each segment, the certified maximum over records and the plain sum of all
+charges, in both arms, as they stood at its head. The restored ledger shares its first m entries with the
+anchored one (found by digests, not assumed), and the fold of those m entries gives the plain sums at m.
+
+Guarantee: in each arm, the loss that any record suffered from entries after m of the anchored
+    history is at most  min(head maximum, head sum - sum at m).
+Because: that loss is part of the record's whole loss at the head, which the certified maximum bounds; and it
+    is a sum over some of the forgotten charges, which together make up the difference of the plain sums.
+    Entries up to m are the same in both histories, so the difference counts every forgotten charge.
+
+The difference of the two *maxima* bounds nothing: men lost 1 before m, women lose 1 after it; the
+maximum stays 1, the difference is 0, and a woman's forgotten loss is 1.
+
+A sum that has stopped at UNBOUNDED cannot be subtracted from; then the maximum alone stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import deepcopy
+from fractions import Fraction
+from typing import Any
+
+from discreet.accounting import events
+from discreet.accounting.events import Gap
+from discreet.accounting.filter import FULL, Balance, Cost
+from discreet.accounting.guarantee import Guarantee
+from discreet.accounting.region import Region
+from discreet.exact import DELTA_UNITS, EPSILON_UNITS, RHO_UNITS, UNBOUNDED
+from discreet.ledger.account import Account, Key, larger
+from discreet.ledger.anchor import Head
+from discreet.ledger.chain import canonical
+from discreet.ledger.state import State, balance_from, decision_data
+
+
+def gap_body(state: State, common: State, head: Head, *, cause: str) -> dict[str, Any]:
+    """The body of the entry that charges what `head` knows and `state` forgot; `common` is the fold of m entries."""
+    accounts = deepcopy(state.accounts)
+    body: dict[str, Any] = {
+        "cause": cause,
+        "head": {"seq": head.seq, "digest": head.digest},
+        "guarantees": {},
+        "sealed": {},
+        "charges": [],
+        "versions": {
+            table: number for table, number in head.totals["versions"].items() if number >= state.next_version(table)
+        },
+    }
+    for name, totals in head.totals["populations"].items():
+        account = _adopt(accounts, name, totals, body)
+        for key, event in forgotten(totals, common.accounts.get(name)):
+            body["charges"].append(_charge(account, key, event))
+    return body
+
+
+def forgotten(totals: dict[str, Any], common: Account | None) -> Iterator[tuple[Key, Gap]]:
+    """For each segment that the head knows, what was charged to it after the common entries."""
+    if common is not None and _sealed(totals) != common.sealed:
+        common = None  # the head counts from a filter that was opened later
+    delta = totals["delta"] - (common.delta if common else 0)
+    for table, version, data in totals["segments"]:
+        key = (table, version)
+        before = common.segments[key].balance if common and key in common.segments else Balance()
+        loss = forgotten_loss(balance_from(data), before)
+        if loss is not None:
+            yield key, _event(*loss, delta=delta)
+            delta = 0  # a population's delta is one sum: it is charged once
+
+
+def forgotten_loss(head: Balance, before: Balance) -> tuple[int, int] | None:
+    """The forgotten pure and zCDP loss of any record, in whole units; None where nothing was forgotten.
+
+    >>> forgotten_loss(Balance(pure=9, rho=9, pure_sum=20, rho_sum=20), Balance(pure=9, rho=9, pure_sum=16, rho_sum=12))
+    (4, 8)
+    """
+    rho = _bound(head.rho, head.rho_sum, before.rho_sum)
+    return (_bound(head.pure, head.pure_sum, before.pure_sum), rho) if rho else None
+
+
+def _bound(maximum: int, total: int, before: int) -> int:
+    return maximum if total >= UNBOUNDED else min(maximum, total - before)
+
+
+def _event(pure: int, rho: int, *, delta: int) -> Gap:
+    return Gap(
+        epsilon=None if pure >= UNBOUNDED else Fraction(pure, EPSILON_UNITS),
+        rho=Fraction(rho, RHO_UNITS),
+        delta=Fraction(delta, DELTA_UNITS),
+    )
+
+
+def _sealed(totals: dict[str, Any]) -> Guarantee | None:
+    return None if totals["sealed"] is None else Guarantee.from_data(totals["sealed"])
+
+
+def _adopt(accounts: dict[str, Account], name: str, totals: dict[str, Any], body: dict[str, Any]) -> Account:
+    """The account with the head's guarantee where that is larger, and sealed where the head's was."""
+    guarantee = Guarantee.from_data(totals["guarantee"])
+    known = accounts.get(name)
+    if known is None:
+        known = accounts[name] = Account(name=name, guarantee=guarantee)
+        body["guarantees"][name] = guarantee.to_data()
+    elif larger(known.guarantee, guarantee) != known.guarantee:
+        known.raise_to(larger(known.guarantee, guarantee))
+        body["guarantees"][name] = known.guarantee.to_data()
+    sealed = _sealed(totals)
+    if sealed is not None and sealed != known.sealed:
+        body["sealed"][name] = sealed.to_data()
+        known.seal(sealed)
+    return known
+
+
+def _charge(account: Account, key: Key, event: Gap) -> dict[str, Any]:
+    """Decide and book one forgotten loss. It is booked even where it goes over; then the account is full."""
+    cost = Cost.of(events.loss(event))
+    decision = account.decide(key, region=Region.whole(), cost=cost)
+    data = decision_data(decision)
+    data["used"] = data["used"] if decision.accepted else FULL
+    account.book(
+        key, region=canonical(Region.whole().to_data()), cost=cost, balance=decision.balance, used=data["used"], seq=0
+    )
+    return {
+        "population": account.name,
+        "table": key[0],
+        "version": key[1],
+        "event": events.to_data(event),
+        "cost": {"pure": cost.pure, "rho": cost.rho, "delta": cost.delta},
+        "decision": data,
+    }

@@ -1,0 +1,341 @@
+"""The ledger: the only durable truth about spending.
+
+Append-only, hash-chained, transactional. It knows regions, events and losses, and no data. A charge is
+durable before `charge` returns, and nothing is refunded. See journal.py for how an append is made,
+state.py for what entries mean, accounting/filter.py for what is accepted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from discreet import exact
+from discreet.accounting import events
+from discreet.accounting.events import Event, Gap, Together
+from discreet.accounting.filter import Cost, Decision
+from discreet.accounting.guarantee import Guarantee
+from discreet.accounting.region import Region
+from discreet.errors import DiscreetError, LedgerLocked, LedgerTampered, UsageError
+from discreet.exact import MAX_QUESTION_EPSILON
+from discreet.ledger import repair
+from discreet.ledger.account import Account, Room, Standing, check_rise
+from discreet.ledger.chain import Entry, canonical
+from discreet.ledger.journal import Journal, new_id, sha256_of
+from discreet.ledger.records import Charge
+from discreet.ledger.refusal import refusal
+from discreet.ledger.repair import Repaired, Report
+from discreet.ledger.state import State, decision_data
+
+_LONGEST_NAME = 200
+
+
+class Ledger:
+    """An open ledger. May be shared by threads, and used again after a fork."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+
+    @staticmethod
+    def create(path: Path) -> Ledger:
+        """Make a new ledger at `path`, and its anchor in the state folder."""
+        return Ledger(Journal.create(Path(path)))
+
+    @staticmethod
+    def open(path: Path) -> Ledger:
+        """Open a ledger: the whole chain is verified, folded, and compared with its tables and its anchor."""
+        ledger = Ledger(Journal.attach(Path(path)))
+        try:
+            ledger.refresh()
+        except BaseException:
+            ledger.close()
+            raise
+        return ledger
+
+    def close(self) -> None:
+        """Let go of the database. The ledger answers nothing more."""
+        self._journal.close()
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def path(self) -> Path:
+        """Where the ledger lies."""
+        return self._journal.path
+
+    @property
+    def state(self) -> State:
+        """The fold as of the last `refresh`, charge or other act. To be read, never written."""
+        return self._journal.state
+
+    def refresh(self) -> State:
+        """Read what other processes appended, and compare the chain with its anchor."""
+        with self._journal.section():
+            return self._journal.state
+
+    # -- the owner's acts ---------------------------------------------------------------------
+
+    def declare(self, population: str, guarantee: Guarantee) -> None:
+        """Open a population's account. Declaring the same again changes nothing."""
+        name = _name(population, what="a population's name")
+        data = guarantee.to_data()
+        with self._journal.section():
+            known = self.state.accounts.get(name)
+            if known is None:
+                self._journal.append("population", {"population": name, "guarantee": data, "unit": "row"})
+            elif known.guarantee.to_data() != data:
+                raise UsageError(
+                    f"population {name!r} is declared already, with another budget",
+                    hint="discreet budget grant raises a limit",
+                )
+
+    def grant(self, population: str, guarantee: Guarantee) -> None:
+        """Raise a population's limit to `guarantee`. What was lost stays lost."""
+        with self._journal.section():
+            account = self.state.account(population)
+            check_rise(account.guarantee, guarantee)
+            if account.guarantee.to_data() == guarantee.to_data():
+                raise UsageError(f"{population!r} has that limit already")
+            self._journal.append("grant", {"population": population, "guarantee": guarantee.to_data()})
+
+    def next_version(self, table: str) -> int:
+        """The number that the next version of a table will have."""
+        return self.refresh().next_version(table)
+
+    def add_version(
+        self,
+        table: str,
+        *,
+        population: str,
+        schema: dict[str, Any],
+        source: dict[str, Any],
+        file: str = "",
+        number: int | None = None,
+    ) -> int:
+        """Enter a new version of a declared table; return its number. `number`: refused if another took it."""
+        body = {
+            "table": _name(table, what="a table's name"),
+            "population": population,
+            "schema": _json_object(schema, what="a schema"),
+            "source": _json_object(source, what="a source"),
+            "file": str(file),
+        }
+        with self._journal.section():
+            self.state.account(population)
+            following = self.state.next_version(table)
+            if any(known.population != population for known in self.state.versions.get(table, {}).values()):
+                raise UsageError(f"table {table!r} belongs to another population, and a budget belongs to its people")
+            if number is not None and number != following:
+                raise UsageError(f"version {number} of {table!r} was not the next one: it would be {following}")
+            self._journal.append("version", {**body, "version": following})
+            return following
+
+    # -- questions ----------------------------------------------------------------------------
+
+    def preview(
+        self,
+        *,
+        population: str,
+        table: str,
+        version: int,
+        region: Region,
+        event: Event,
+        guarantee: Guarantee | None = None,
+    ) -> Decision:
+        """What would be decided now. Free. `guarantee` stands in for a population that is not declared yet."""
+        check_event(event)
+        with self._journal.section():
+            return self.state.preview(
+                population=population,
+                table=table,
+                version=version,
+                region=region,
+                event=event,
+                guarantee=guarantee,
+            )
+
+    def charge(
+        self,
+        *,
+        population: str,
+        table: str,
+        version: int,
+        region: Region,
+        event: Event,
+        question: str,
+        price: object,
+        analyst: str | None = None,
+    ) -> Charge:
+        """Charge an event to a population, or refuse. When this returns, the charge is on the disk.
+
+        Guarantee: after every charge that returns, the accepted history satisfies the two-filter rule.
+        Because: the decision reads a history that holds every committed charge (the newest entries are
+            folded under a lock that all writers take) and is committed under the same lock.
+        """
+        cost = check_event(event)
+        id_ = f"r-{new_id()}"
+        body = {
+            "id": id_,
+            "population": population,
+            "table": table,
+            "version": version,
+            "region": _region_data(region),
+            "event": events.to_data(event),
+            "cost": {"pure": cost.pure, "rho": cost.rho, "delta": cost.delta},
+            "analyst": None if analyst is None else _name(analyst, what="an analyst's name"),
+            "question": _name(question, what="a question's hash"),
+            "price": exact.write(exact.positive(price, name="epsilon", most=MAX_QUESTION_EPSILON)),
+        }
+        with self._journal.section():
+            account = self._chargeable(population, table, version)
+            decision = account.decide((table, version), region=region, cost=cost)
+            if not decision.accepted:
+                raise refusal(account, cost, decision)
+            self._journal.append("charge", {**body, "decision": decision_data(decision)})
+            return self.state.charges[id_]
+
+    def _chargeable(self, population: str, table: str, version: int) -> Account:
+        if self.state.version(table, version).population != population:
+            raise UsageError(f"table {table!r} does not belong to population {population!r}")
+        if self.state.locked(table):
+            raise LedgerLocked(
+                f"table {table!r} is locked: too many charged questions on it could not be completed",
+                hint="the owner looks into it, then discreet ledger acknowledge",
+            )
+        return self.state.account(population)
+
+    def store(self, id_: str, payload: str) -> str:
+        """Store the answer of a charge; return what is stored. The first one stands."""
+        try:
+            payload.encode("utf-8")
+        except (UnicodeEncodeError, AttributeError) as problem:
+            raise UsageError("an answer must be text") from problem
+        with self._journal.section():
+            if id_ not in self.state.charges:
+                raise UsageError(f"nothing was charged under {id_!r}")
+            if id_ not in self.state.answers:
+                sha256 = sha256_of(payload)
+                self._journal.append("answer", {"id": id_, "sha256": sha256}, payload=(id_, sha256, payload))
+                return payload
+            return self._payload(id_)
+
+    def answer(self, id_: str) -> str:
+        """The answer that is stored under a charge."""
+        with self._journal.section():
+            if id_ not in self.state.answers:
+                raise UsageError(f"no answer is stored under {id_!r}")
+            return self._payload(id_)
+
+    def _payload(self, id_: str) -> str:
+        stored = self.state.answers[id_]
+        payload = self._journal.store.payload(id_)
+        if payload is None or sha256_of(payload) != stored.sha256:
+            raise LedgerTampered(f"the stored answer of row {stored.seq} was changed", row=stored.seq)
+        return payload
+
+    def find(self, table: str, version: int, question: str) -> str | None:
+        """The id of the newest stored answer to a question about a version."""
+        return self.refresh().questions.get((table, version, question))
+
+    def fail(self, id_: str) -> None:
+        """Say that a charged question could not be completed. The charge stays; the third locks the table."""
+        with self._journal.section():
+            if id_ not in self.state.charges:
+                raise UsageError(f"nothing was charged under {id_!r}")
+            self._journal.append("failure", {"id": id_})
+
+    def locked(self, table: str) -> bool:
+        """Whether a table waits for its owner."""
+        return self.refresh().locked(table)
+
+    # -- balances -----------------------------------------------------------------------------
+
+    def standing(self, population: str) -> Standing:
+        """Limit, spent (rounded up), remaining (down), and the prices paid by each analyst."""
+        with self._journal.section():
+            return self.state.account(population).standing()
+
+    def room(self, population: str, *, guarantee: Guarantee | None = None) -> Room:
+        """What plain addition still allows in each arm. `guarantee` as in `preview`."""
+        with self._journal.section():
+            if population not in self.state.accounts and guarantee is not None:
+                return Account(name=population, guarantee=guarantee).room()
+            return self.state.account(population).room()
+
+    def entries(self) -> Iterator[Entry]:
+        """Every entry, in order, for showing and exporting."""
+        with self._journal.section():
+            found = list(self._journal.store.entries(after=0))
+        return iter(found)
+
+    # -- trust --------------------------------------------------------------------------------
+
+    def verify(self) -> Report:
+        """Verify everything anew, from the disk."""
+        return repair.verify(self.path)
+
+    def acknowledge(self) -> Repaired:
+        """Unlock what waits for the owner. A ledger that will not open: `repair.acknowledge(path)`."""
+        done = repair.acknowledge(self.path)
+        self.refresh()
+        return done
+
+
+def check_event(event: Event) -> Cost:
+    """The cost of an event that may be charged: exact by type, positive, and not absurd."""
+    try:
+        known = events.from_data(events.to_data(event))
+        loss = events.loss(known)
+    except (
+        DiscreetError,
+        KeyError,
+        TypeError,
+        ValueError,
+        ArithmeticError,
+        AttributeError,
+        RecursionError,
+    ) as problem:
+        raise UsageError("an event whose loss is not an exact positive number") from problem
+    if known != event or _has_gap(event):
+        raise UsageError("an event that cannot be charged")
+    if (loss.epsilon or 0) > MAX_QUESTION_EPSILON or loss.rho > MAX_QUESTION_EPSILON**2 / 2:
+        raise UsageError(f"no question costs more than epsilon {exact.show(MAX_QUESTION_EPSILON)}")
+    return Cost.of(loss)
+
+
+def _has_gap(event: Event) -> bool:
+    return isinstance(event, Gap) or (isinstance(event, Together) and any(map(_has_gap, event.events)))
+
+
+def _name(value: object, *, what: str) -> str:
+    if not isinstance(value, str) or not 0 < len(value) <= _LONGEST_NAME or not value.isprintable():
+        raise UsageError(f"{what} must be printable text of 1 to {_LONGEST_NAME} characters")
+    return value
+
+
+def _json_object(value: object, *, what: str) -> dict[str, Any]:
+    try:
+        canonical(value)
+    except (TypeError, ValueError) as problem:
+        raise UsageError(f"{what} must be plain JSON data") from problem
+    if not isinstance(value, dict):
+        raise UsageError(f"{what} must be a JSON object")
+    return value
+
+
+def _region_data(region: Region) -> list[dict[str, Any]]:
+    try:
+        data = region.to_data()
+        if Region.from_data(data) == region:
+            return data
+    except (TypeError, ValueError, KeyError, AttributeError) as problem:
+        raise UsageError("a region that cannot be kept") from problem
+    raise UsageError("a region that cannot be kept")

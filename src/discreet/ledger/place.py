@@ -1,0 +1,72 @@
+"""Places: where the anchor lives, and where a ledger must not. Standard library only."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from discreet.errors import LedgerFault
+
+#: Filesystems over a network: SQLite's locks and shared memory cannot be trusted there.
+NETWORK = frozenset(
+    {
+        "nfs",
+        "nfs4",
+        "cifs",
+        "smb",
+        "smb2",
+        "smb3",
+        "smbfs",
+        "9p",
+        "afs",
+        "ceph",
+        "fuse.sshfs",
+        "fuse.glusterfs",
+    }
+)
+
+_MOUNTS = Path("/proc/self/mountinfo")
+_ESCAPE = re.compile(r"\\([0-7]{3})")
+
+
+def state_root() -> Path:
+    """The folder of anchors: $DISCREET_STATE, else $XDG_STATE_HOME/discreet, else ~/.local/state/discreet."""
+    if told := os.environ.get("DISCREET_STATE"):
+        return Path(told)
+    if base := os.environ.get("XDG_STATE_HOME"):
+        return Path(base) / "discreet"
+    return Path.home() / ".local" / "state" / "discreet"
+
+
+def filesystem(path: Path, mounts: str) -> str:
+    """The type of the filesystem under `path` by a mountinfo text; empty where it does not say.
+
+    >>> filesystem(Path("/data/x"), "1 0 0:1 / / rw - ext4 d rw\\n2 1 0:2 / /data rw shared:1 - nfs4 h:/ rw")
+    'nfs4'
+    """
+    best, found = -1, ""
+    for line in mounts.splitlines():
+        before, _, after = line.partition(" - ")
+        fields, kind = before.split(), after.split()
+        if len(fields) < 5 or not kind:
+            continue
+        point = Path(_ESCAPE.sub(lambda match: chr(int(match[1], 8)), fields[4]))
+        if (path == point or point in path.parents) and len(point.parts) >= best:
+            best, found = len(point.parts), kind[0]
+    return found
+
+
+def refuse_network(path: Path, mounts: str | None = None) -> None:
+    """Refuse a ledger on a network filesystem. Where the system does not tell, it is allowed."""
+    if mounts is None:
+        try:
+            mounts = _MOUNTS.read_text(encoding="utf-8", errors="surrogateescape")
+        except OSError:
+            return
+    kind = filesystem(path.resolve(), mounts)
+    if kind in NETWORK:
+        raise LedgerFault(
+            f"the ledger lies on a network filesystem ({kind}), where its locks cannot be trusted",
+            hint="keep the project on a local disk",
+        )

@@ -1,0 +1,57 @@
+"""Records: what the ledger knows about versions, charges and answers. Plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from discreet.accounting.filter import Cost
+from discreet.ledger.account import Key
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Version:
+    """One declared table, as it was made: the ledger holds its schema, so an edited file changes nothing."""
+
+    table: str
+    number: int
+    population: str
+    schema: dict[str, Any]
+    source: dict[str, Any]
+    file: str
+    time: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Charge:
+    """A charge that is in the ledger. An answer is stored under its id."""
+
+    id: str
+    seq: int
+    time: str
+    population: str
+    table: str
+    version: int
+    analyst: str | None
+    question: str
+    price: Fraction
+    cost: Cost
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """An answer that is in the ledger: the digest of its payload, and the row that says so."""
+
+    sha256: str
+    seq: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Touched:
+    """What an entry changed, for the tables beside the chain."""
+
+    populations: tuple[str, ...] = ()
+    segments: tuple[tuple[str, Key], ...] = ()
+    charge: str | None = None
+    everything: bool = False

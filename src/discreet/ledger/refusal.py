@@ -1,0 +1,97 @@
+"""Refusals: what a question costs and what is left, in the terms that bind."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from discreet import exact
+from discreet.accounting.convert import epsilon_from_rho
+from discreet.accounting.filter import Cost, Decision
+from discreet.accounting.guarantee import Guarantee, Limits
+from discreet.errors import BudgetExceeded
+from discreet.exact import DELTA_UNITS, EPSILON_UNITS, RHO_UNITS, UNBOUNDED
+from discreet.ledger.account import Account
+
+
+def refusal(account: Account, cost: Cost, decision: Decision) -> BudgetExceeded:
+    """Why a charge was not accepted: by its delta, by its pure epsilon, or by its rho."""
+    if decision.arm is not None:
+        return _by_delta(account, cost)
+    limits, total = account.limits, account.total
+    pure = _overshoot(total.pure, cost.pure, limits.pure)
+    rho = _overshoot(total.rho, cost.rho, limits.rho)
+    if account.open is not None and rho is not None and (pure is None or rho < pure):
+        return _by_rho(account, account.open, limits, cost)
+    if cost.pure >= UNBOUNDED:
+        return _no_arm(account, cost)
+    return _by_pure(account, limits, cost)
+
+
+def _overshoot(spent: int, loss: int, limit: int | None) -> Fraction | None:
+    """How far beyond its limit an arm would be; None where it cannot take this loss at all."""
+    if not limit or loss >= UNBOUNDED:
+        return None
+    return Fraction(spent + loss, limit)
+
+
+def _by_pure(account: Account, limits: Limits, cost: Cost) -> BudgetExceeded:
+    needed = Fraction(cost.pure, EPSILON_UNITS)
+    left = Fraction(max(0, (limits.pure or 0) - account.total.pure), EPSILON_UNITS)
+    return _exceeded(
+        f"this question costs epsilon {exact.show(needed, up=True)} and {account.name!r} has "
+        f"{exact.show(left)} left of {exact.show(account.guarantee.epsilon)}",
+        needed=(needed, Fraction(cost.delta, DELTA_UNITS)),
+        left=(left, _delta_left(account)),
+    )
+
+
+def _by_rho(account: Account, opened: Guarantee, limits: Limits, cost: Cost) -> BudgetExceeded:
+    """In rho; as epsilon, what the conversion says before and after."""
+    limit = limits.rho or 0
+    spent = min(account.total.rho, limit)
+    before = epsilon_from_rho(Fraction(spent, RHO_UNITS), opened.delta_rho)
+    after = epsilon_from_rho(Fraction(spent + cost.rho, RHO_UNITS), opened.delta_rho)
+    return _exceeded(
+        f"this question costs rho {exact.show(Fraction(cost.rho, RHO_UNITS), up=True)} and {account.name!r} has rho "
+        f"{exact.show(Fraction(limit - spent, RHO_UNITS))} left of {exact.show(Fraction(limit, RHO_UNITS))} "
+        f"(epsilon {exact.show(opened.epsilon)} at delta {exact.show(opened.delta_rho)})",
+        needed=(after - before, Fraction(cost.delta, DELTA_UNITS)),
+        left=(max(Fraction(0), opened.epsilon - before), _delta_left(account)),
+    )
+
+
+def _by_delta(account: Account, cost: Cost) -> BudgetExceeded:
+    needed, left = Fraction(cost.delta, DELTA_UNITS), _delta_left(account)
+    limit = Fraction(account.limits.delta_keys, DELTA_UNITS)
+    return _exceeded(
+        f"this question costs delta {exact.show(needed, up=True)} for its keys and {account.name!r} has "
+        f"{exact.show(left)} left of {exact.show(limit)}",
+        needed=(None if cost.pure >= UNBOUNDED else Fraction(cost.pure, EPSILON_UNITS), needed),
+        left=(account.standing().remaining.epsilon, left),
+    )
+
+
+def _no_arm(account: Account, cost: Cost) -> BudgetExceeded:
+    return _exceeded(
+        f"this question's noise is Gaussian, which has no pure epsilon, and {account.name!r} has no delta to convert "
+        "its rho with",
+        needed=(None, Fraction(cost.delta, DELTA_UNITS)),
+        left=(account.standing().remaining.epsilon, _delta_left(account)),
+    )
+
+
+def _delta_left(account: Account) -> Fraction:
+    return Fraction(max(0, account.limits.delta_keys - account.delta), DELTA_UNITS)
+
+
+def _exceeded(
+    reason: str, *, needed: tuple[Fraction | None, Fraction], left: tuple[Fraction, Fraction]
+) -> BudgetExceeded:
+    return BudgetExceeded(
+        reason,
+        needed={
+            "epsilon": None if needed[0] is None else exact.show(needed[0], up=True),
+            "delta": exact.show(needed[1], up=True),
+        },
+        remaining={"epsilon": exact.show(left[0]), "delta": exact.show(left[1])},
+    )

@@ -1,0 +1,172 @@
+"""Repair: what an owner does about a ledger that will not open. Each act charges what might have been forgotten."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from discreet.errors import LedgerFault, LedgerLocked, LedgerRolledBack, LedgerTampered, UsageError
+from discreet.ledger import chain, tables
+from discreet.ledger.anchor import Anchor, AnchorMissing, Head
+from discreet.ledger.gap import gap_body
+from discreet.ledger.journal import Journal, fold, ledger_id, load, new_id
+from discreet.ledger.sqlite import SqliteStore
+from discreet.ledger.state import State
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What `verify` found. `row` is the first bad row where one is to blame."""
+
+    sound: bool
+    rows: int
+    row: int | None = None
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repaired:
+    """What an owner's act did. `lost`: populations whose whole budget was charged, for want of an anchor."""
+
+    charged: tuple[str, ...] = ()
+    unlocked: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+
+
+def verify(path: Path) -> Report:
+    """Verify everything from the disk: SQLite's own check, chain, MACs, tables, answers, anchor."""
+    rows = 0
+    try:
+        damage = _damage(path)
+        with closing(Journal.attach(path)) as journal:
+            rows = journal.state.seq
+            with journal.section():
+                rows = journal.state.seq
+    except LedgerTampered as fault:
+        return Report(sound=False, rows=fault.row - 1, row=fault.row, problem=fault.reason)
+    except (LedgerRolledBack, LedgerLocked) as fault:
+        return Report(sound=False, rows=rows, row=rows + 1, problem=fault.reason)
+    except LedgerFault as fault:
+        return Report(sound=False, rows=rows, problem=fault.reason)
+    return Report(sound=not damage, rows=rows, problem=damage)
+
+
+def acknowledge(path: Path) -> Repaired:
+    """The owner has seen it: charge what a rollback forgot, and unlock tables that failed too often.
+
+    A chain that does not verify cannot be acknowledged. Restore a copy of it; that is a rollback, and can.
+    """
+    with closing(Journal.attach(path)) as journal:
+        charged = _charge_gap(journal)
+        with journal.section(settle=False):
+            behind = journal.state.seq - (journal.position(journal.anchor.read()) or 0)
+            unlocked = tuple(sorted(filter(journal.state.locked, journal.state.failures)))
+            if unlocked or behind > 1:
+                journal.common()
+                journal.append("acknowledge", {"tables": list(unlocked), "anchor_behind": behind})
+        with journal.section():
+            return Repaired(charged=charged, unlocked=unlocked)
+
+
+def adopt(path: Path, state_folder: Path | None) -> Repaired:
+    """Take a ledger to this machine, with the state folder of the one that it comes from, or without.
+
+    Without it nobody knows what was asked after this copy was made, nor what was granted. All of every
+    population's budget then counts as spent, and only a grant opens a new filter, on top of it.
+    """
+    with closing(SqliteStore.open(path)) as store:
+        ledger = ledger_id(store)
+        _refuse_if_anchored(ledger)
+        if state_folder is None:
+            return _adopt_alone(store, ledger)
+        load(store, None)
+    _copy_anchor(ledger, state_folder)
+    repaired = acknowledge(path)
+    with closing(Journal.attach(path)) as journal, journal.section():
+        journal.append("adopt", {"state": "copied", "sealed": []})
+    return repaired
+
+
+def _damage(path: Path) -> str:
+    with closing(SqliteStore.open(path)) as store:
+        return store.integrity()
+
+
+def _charge_gap(journal: Journal) -> tuple[str, ...]:
+    """Charge what the anchor has seen and the chain does not hold; return whom."""
+    with journal.section(settle=False):
+        head = journal.anchor.read()
+        if journal.position(head) is not None:
+            return ()
+        shared = State()
+        count = journal.common()
+        fold(itertools.islice(journal.store.entries(after=0), count), shared, key=None, since=1)
+        cause = f"row {count + 1} to {head.seq} of an anchored history are not in the ledger"
+        body = gap_body(journal.state, shared, head, cause=cause)
+        journal.append("gap", body)
+        return tuple(sorted({part["population"] for part in body["charges"]}))
+
+
+def _adopt_alone(store: SqliteStore, ledger: str) -> Repaired:
+    """A new key, and every account sealed. The head is written last: a crash before that is no adoption."""
+    _set_aside(Anchor.place(ledger))
+    anchor = Anchor.make(ledger)
+    with anchor.lock():
+        store.begin()
+        try:
+            state = load(store, None)
+            names = tuple(sorted(state.accounts))
+            entry = chain.link(
+                seq=state.seq + 1,
+                kind="adopt",
+                body={"state": "lost", "sealed": list(names)},
+                previous=state.digest,
+                key=anchor.key,
+            )
+            store.append(entry, tables.touched_rows(state, state.apply(entry)))
+            store.commit()
+        except BaseException:
+            store.rollback()
+            raise
+        head = Head(seq=state.seq, digest=state.digest, since=state.seq, totals=state.totals())
+        anchor.write(head, state.digests, known=0)
+    return Repaired(lost=names)
+
+
+def _refuse_if_anchored(ledger: str) -> None:
+    try:
+        Anchor.find(ledger)
+    except AnchorMissing:
+        return
+    raise UsageError("this machine has the ledger's state folder: there is nothing to adopt")
+
+
+def _copy_anchor(ledger: str, source: Path) -> None:
+    """Copy key, digests and, last, the head, after reading them where they are."""
+    source = source / ledger if (source / ledger).is_dir() else source
+    Anchor.at(source)
+    target = Anchor.place(ledger)
+    _set_aside(target)
+    draft = target.with_name(f".{target.name}.{new_id()}")
+    try:
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        draft.mkdir(mode=0o700)
+        for name in ("key", "digests", "head.json"):
+            if (source / name).exists():
+                shutil.copyfile(source / name, draft / name)
+                (draft / name).chmod(0o600)
+        draft.rename(target)
+    except OSError as fault:
+        raise LedgerFault("the state folder cannot be copied") from fault
+
+
+def _set_aside(folder: Path) -> None:
+    """Keep a damaged state folder as evidence, under another name."""
+    if folder.exists():
+        try:
+            folder.rename(folder.with_name(f"{folder.name}.damaged.{new_id()}"))
+        except OSError as fault:
+            raise LedgerFault("the damaged state folder cannot be set aside") from fault

@@ -1,0 +1,316 @@
+"""State: what the chain says, as a pure fold over its entries.
+
+The chain is the truth. This is the same truth in a form that answers questions; the tables beside
+the chain are a third copy, for outside readers and for the database's own checks. `apply` accepts
+an entry or raises; it reads no clock, no file and no data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, assert_never, cast
+
+from discreet import exact
+from discreet.accounting import events
+from discreet.accounting.filter import FULL, Balance, Cost, Decision
+from discreet.accounting.guarantee import Guarantee
+from discreet.accounting.region import Region
+from discreet.errors import DiscreetError, LedgerFault, UsageError
+from discreet.ledger.account import Account, Key
+from discreet.ledger.chain import START, Entry, Kind, canonical
+from discreet.ledger.records import Charge, Stored, Touched, Version
+
+FORMAT = 1
+
+_WHOLE = canonical(Region.whole().to_data())
+
+#: After so many failures of charged questions a table is locked until its owner has looked.
+MOST_FAILURES = 3
+
+
+@dataclass(slots=True)
+class State:
+    """The fold. `digests[n - 1]` is the digest of entry n."""
+
+    ledger: str = ""
+    digests: list[str] = field(default_factory=list)
+    accounts: dict[str, Account] = field(default_factory=dict)
+    versions: dict[str, dict[int, Version]] = field(default_factory=dict)
+    largest: dict[str, int] = field(default_factory=dict)
+    charges: dict[str, Charge] = field(default_factory=dict)
+    answers: dict[str, Stored] = field(default_factory=dict)
+    questions: dict[tuple[str, int, str], str] = field(default_factory=dict)
+    failures: dict[str, int] = field(default_factory=dict)
+    healed: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def seq(self) -> int:
+        """The number of entries."""
+        return len(self.digests)
+
+    @property
+    def digest(self) -> str:
+        """The digest of the last entry."""
+        return self.digests[-1] if self.digests else START
+
+    def apply(self, entry: Entry) -> Touched:
+        """Fold one entry whose place in the chain was checked. Raises where it makes no sense."""
+        try:
+            touched = self._fold(entry)
+        except LedgerFault:
+            raise
+        except (KeyError, TypeError, ValueError, AttributeError, DiscreetError) as fault:
+            raise LedgerFault(f"row {entry.seq} of the ledger makes no sense ({entry.kind})") from fault
+        self.digests.append(entry.digest)
+        return touched
+
+    def account(self, population: str) -> Account:
+        """The account of a declared population."""
+        if population not in self.accounts:
+            raise UsageError(f"no population {population!r} in the ledger", hint="declare a table with a budget first")
+        return self.accounts[population]
+
+    def preview(
+        self,
+        *,
+        population: str,
+        table: str,
+        version: int,
+        region: Region,
+        event: events.Event,
+        guarantee: Guarantee | None = None,
+    ) -> Decision:
+        """What would be decided now. `guarantee` stands in for a population that is not declared yet."""
+        cost = Cost.of(events.loss(event))
+        if population not in self.accounts and guarantee is not None:
+            return Account(name=population, guarantee=guarantee).decide((table, version), region=region, cost=cost)
+        return self.account(population).decide((table, version), region=region, cost=cost)
+
+    def next_version(self, table: str) -> int:
+        """One more than the largest number ever seen, also by a history that was rolled back."""
+        return 1 + self.largest.get(table, 0)
+
+    def version(self, table: str, number: int) -> Version:
+        """A version that was added."""
+        found = self.versions.get(table, {}).get(number)
+        if found is None:
+            raise UsageError(f"the ledger knows no version {number} of {table!r}")
+        return found
+
+    def locked(self, table: str) -> bool:
+        """Whether too many charged questions on this table failed."""
+        return self.failures.get(table, 0) >= MOST_FAILURES
+
+    def totals(self) -> dict[str, Any]:
+        """What the anchor keeps, to know what a rollback forgot."""
+        return {
+            "populations": {name: _account_totals(account) for name, account in self.accounts.items()},
+            "versions": dict(self.largest),
+        }
+
+    def _fold(self, entry: Entry) -> Touched:
+        body = entry.data()
+        kind = cast(Kind, entry.kind)
+        if (kind == "open") != (not self.digests):
+            raise ValueError("a ledger is opened once, by its first row")
+        match kind:
+            case "open":
+                return self._open(body)
+            case "population":
+                return self._population(body, entry)
+            case "grant":
+                return self._grant(body, entry)
+            case "version":
+                return self._version(body, entry)
+            case "charge":
+                return self._charge(body, entry)
+            case "answer":
+                return self._answer(body, entry)
+            case "failure":
+                return self._failure(body)
+            case "gap":
+                return self._gap(body, entry)
+            case "acknowledge":
+                return self._acknowledge(body)
+            case "adopt":
+                return self._adopt(body, entry)
+            case _:
+                assert_never(kind)
+
+    def _open(self, body: dict[str, Any]) -> Touched:
+        if body["format"] != FORMAT:
+            raise LedgerFault(f"a ledger of format {body['format']!r}", hint="a newer Discreet wrote it; upgrade")
+        self.ledger = body["ledger"]
+        return Touched()
+
+    def _population(self, body: dict[str, Any], entry: Entry) -> Touched:
+        name = body["population"]
+        if name in self.accounts or body["unit"] != "row":
+            raise ValueError("declared twice, or a unit that is unknown")
+        self.accounts[name] = Account(name=name, guarantee=Guarantee.from_data(body["guarantee"]), seq=entry.seq)
+        return Touched(populations=(name,))
+
+    def _grant(self, body: dict[str, Any], entry: Entry) -> Touched:
+        account = self.accounts[body["population"]]
+        account.raise_to(Guarantee.from_data(body["guarantee"]))
+        account.seq = entry.seq
+        return Touched(populations=(account.name,))
+
+    def _version(self, body: dict[str, Any], entry: Entry) -> Touched:
+        table, number, population = body["table"], body["version"], body["population"]
+        known = self.versions.get(table, {})
+        if number < self.next_version(table) or population not in self.accounts:
+            raise ValueError("a version out of order, or of nobody")
+        if any(version.population != population for version in known.values()):
+            raise ValueError("a table that changes its population")
+        self.versions.setdefault(table, {})[number] = Version(
+            table=table,
+            number=number,
+            population=population,
+            schema=body["schema"],
+            source=body["source"],
+            file=body["file"],
+            time=entry.time,
+        )
+        self.largest[table] = number
+        return Touched()
+
+    def _charge(self, body: dict[str, Any], entry: Entry) -> Touched:
+        version = self.version(body["table"], body["version"])
+        account = self.accounts[body["population"]]
+        if body["id"] in self.charges or version.population != account.name:
+            raise ValueError("charged twice, or to other people")
+        charge = Charge(
+            id=body["id"],
+            seq=entry.seq,
+            time=entry.time,
+            population=account.name,
+            table=version.table,
+            version=version.number,
+            analyst=body["analyst"],
+            question=body["question"],
+            price=_price(body["price"]),
+            cost=_cost(body),
+        )
+        key = (version.table, version.number)
+        _book(account, key, body, region=canonical(body["region"]), cost=charge.cost, seq=entry.seq)
+        self.charges[charge.id] = charge
+        if charge.analyst is not None:
+            paid = (charge.analyst, body["price"])
+            account.prices[paid] = account.prices.get(paid, 0) + 1
+        return Touched(populations=(account.name,), segments=((account.name, key),), charge=charge.id)
+
+    def _answer(self, body: dict[str, Any], entry: Entry) -> Touched:
+        charge = self.charges[body["id"]]
+        if charge.id in self.answers:
+            raise ValueError("answered twice")
+        self.answers[charge.id] = Stored(sha256=body["sha256"], seq=entry.seq)
+        self.questions[charge.table, charge.version, charge.question] = charge.id
+        return Touched()
+
+    def _failure(self, body: dict[str, Any]) -> Touched:
+        table = self.charges[body["id"]].table
+        self.failures[table] = self.failures.get(table, 0) + 1
+        return Touched()
+
+    def _gap(self, body: dict[str, Any], entry: Entry) -> Touched:
+        for name, data in body["guarantees"].items():
+            self._adopt_guarantee(name, Guarantee.from_data(data))
+        for name, data in body["sealed"].items():
+            self.accounts[name].seal(Guarantee.from_data(data))
+        for part in body["charges"]:
+            key = (str(part["table"]), int(part["version"]))
+            _book(self.accounts[part["population"]], key, part, region=_WHOLE, cost=_cost(part), seq=entry.seq)
+        for table, number in body["versions"].items():
+            self.largest[table] = max(self.largest.get(table, 0), number)
+        self.healed[body["head"]["digest"]] = entry.seq
+        for account in self.accounts.values():
+            account.seq = entry.seq
+        return Touched(everything=True)
+
+    def _adopt_guarantee(self, name: str, guarantee: Guarantee) -> None:
+        if name in self.accounts:
+            self.accounts[name].raise_to(guarantee)
+        else:
+            self.accounts[name] = Account(name=name, guarantee=guarantee)
+
+    def _acknowledge(self, body: dict[str, Any]) -> Touched:
+        for table in body["tables"]:
+            self.failures.pop(table, None)
+        return Touched()
+
+    def _adopt(self, body: dict[str, Any], entry: Entry) -> Touched:
+        for name in body["sealed"]:
+            self.accounts[name].seal(self.accounts[name].guarantee)
+            self.accounts[name].seq = entry.seq
+        return Touched(everything=bool(body["sealed"]))
+
+
+def _cost(body: dict[str, Any]) -> Cost:
+    """The cost that was booked, which must be that of the event."""
+    event, booked = body["event"], body["cost"]
+    plain = event.get("kind") != "together"
+    found = _plain_cost(tuple(event.items())) if plain else Cost.of(events.loss(events.from_data(event)))
+    if (found.pure, found.rho, found.delta) != (booked["pure"], booked["rho"], booked["delta"]):
+        raise ValueError("a cost that is not its event's")
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _plain_cost(event: tuple[tuple[str, Any], ...]) -> Cost:
+    """Most questions are priced like some other: their cost is worked out once."""
+    return Cost.of(events.loss(events.from_data(dict(event))))
+
+
+@lru_cache(maxsize=4096)
+def _price(text: str) -> Fraction:
+    return exact.read(text)
+
+
+def _book(account: Account, key: Key, body: dict[str, Any], *, region: str, cost: Cost, seq: int) -> None:
+    decision = body["decision"]
+    used = decision["used"]
+    if not 0 <= used <= FULL:
+        raise ValueError("a charge over the limit")
+    account.book(key, region=region, cost=cost, balance=balance_from(decision["balance"]), used=used, seq=seq)
+
+
+def balance_from(data: dict[str, int]) -> Balance:
+    """The balance that `balance_data` wrote."""
+    pure, rho, pure_sum, rho_sum = data["pure"], data["rho"], data["pure_sum"], data["rho_sum"]
+    if not type(pure) is type(rho) is type(pure_sum) is type(rho_sum) is int:
+        raise ValueError("a balance that is not whole")
+    return Balance(pure=pure, rho=rho, pure_sum=pure_sum, rho_sum=rho_sum)
+
+
+def balance_data(balance: Balance) -> dict[str, int]:
+    """A balance as JSON data."""
+    return {
+        "pure": balance.pure,
+        "rho": balance.rho,
+        "pure_sum": balance.pure_sum,
+        "rho_sum": balance.rho_sum,
+    }
+
+
+def decision_data(decision: Decision) -> dict[str, Any]:
+    """A decision as the ledger keeps it: what was proved when it was made is never searched for again."""
+    return {
+        "arm": decision.arm,
+        "used": min(FULL, decision.used),
+        "nodes": decision.nodes,
+        "balance": balance_data(decision.balance),
+    }
+
+
+def _account_totals(account: Account) -> dict[str, Any]:
+    return {
+        "guarantee": account.guarantee.to_data(),
+        "sealed": None if account.sealed is None else account.sealed.to_data(),
+        "delta": account.delta,
+        "segments": [
+            [table, version, balance_data(segment.balance)] for (table, version), segment in account.segments.items()
+        ],
+    }

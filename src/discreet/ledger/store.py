@@ -1,0 +1,50 @@
+"""What a ledger needs of a database. One is SQLite; another must pass the same tests.
+
+A store keeps entries, the rows beside them and the payloads of answers; it decides nothing. Every
+method turns the database's own errors into LedgerFault.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from discreet.ledger.chain import Entry
+from discreet.ledger.tables import Rows
+
+
+class Store(Protocol):
+    """Durable, transactional, one writer at a time."""
+
+    def begin(self) -> None:
+        """Start a transaction that excludes every other writer."""
+
+    def commit(self) -> None:
+        """Make the transaction durable. Returns only after the disk said so."""
+
+    def rollback(self) -> None:
+        """Forget the transaction. Never raises."""
+
+    def entries(self, *, after: int) -> Iterator[Entry]:
+        """The entries with a larger number than `after`, in order, as they stand."""
+
+    def append(self, entry: Entry, rows: Rows, *, payload: tuple[str, str, str] | None = None) -> None:
+        """Write an entry, the rows that it touched, and the (id, sha256, payload) of an answer."""
+
+    def rows(self) -> Rows:
+        """Every row beside the chain, in the order of `tables.all_rows`."""
+
+    def payload(self, id_: str) -> str | None:
+        """The payload stored under a charge."""
+
+    def payloads(self) -> Iterator[tuple[str, str, str]]:
+        """Every (id, sha256, payload)."""
+
+    def integrity(self) -> str:
+        """The database's own opinion of its file: empty when all is well."""
+
+    def close(self) -> None:
+        """Let go of it."""
+
+    def abandon(self) -> None:
+        """After a fork: never touch the parent's connection, not even to close it."""

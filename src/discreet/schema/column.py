@@ -1,0 +1,165 @@
+"""Columns: public facts that the owner declares. What a column is comes from here, never from data.
+
+In the declared table every value is a whole number, its *code*, or NULL: grid steps of a number,
+days or microseconds of a moment, 0 and 1 of a boolean, the place of a category in its list. Only
+text stays text.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from fractions import Fraction
+from typing import Literal
+
+from discreet.errors import SchemaError
+
+#: Codes live in 64 bits with room to spare, so sums of them never surprise an engine.
+MOST_CODE = 2**60
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+Label = int | float | str | bool | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Number:
+    """Whole or decimal numbers on a grid of `step`: code = value / step."""
+
+    name: str
+    type: Literal["integer", "decimal"]
+    step: Fraction = Fraction(1)
+    low: int | None = None
+    high: int | None = None
+    edges: tuple[int, ...] | None = None
+    constant: bool = False
+
+    def __post_init__(self) -> None:
+        if self.step <= 0:
+            raise SchemaError(f"column {self.name!r}: step must be above 0")
+        _check_ordered(self)
+
+    def label(self, code: int) -> Label:
+        value = code * self.step
+        return int(value) if value.denominator == 1 else float(value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """Dates (code = days since 1970) or timestamps in UTC (code = microseconds since 1970)."""
+
+    name: str
+    type: Literal["date", "timestamp"]
+    low: int | None = None
+    high: int | None = None
+    edges: tuple[int, ...] | None = None
+    constant: bool = False
+
+    def __post_init__(self) -> None:
+        _check_ordered(self)
+
+    def label(self, code: int) -> Label:
+        if self.type == "date":
+            return (EPOCH + timedelta(days=code)).date().isoformat()
+        return (EPOCH + timedelta(microseconds=code)).replace(tzinfo=None).isoformat(sep=" ")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Boolean:
+    """False is 0, true is 1. Closed: NULL becomes false."""
+
+    name: str
+    closed: bool = False
+    constant: bool = False
+
+    def label(self, code: int) -> Label:
+        return bool(code)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Category:
+    """One of a declared list. Anything else becomes NULL, or `other`. Closed: NULL takes the first value."""
+
+    name: str
+    values: tuple[str, ...]
+    other: str | None = None
+    closed: bool = False
+    constant: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.values:
+            raise SchemaError(f"column {self.name!r}: a category needs at least one value", hint='values = ["a", "b"]')
+        if len(set(self.values)) != len(self.values):
+            raise SchemaError(f"column {self.name!r}: a value is listed twice")
+        if self.other is not None and self.other not in self.values:
+            raise SchemaError(
+                f"column {self.name!r}: other = {self.other!r} is not in values", hint="add it to the list"
+            )
+
+    def label(self, code: int) -> Label:
+        return self.values[code]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Text:
+    """Free text, compared byte by byte. Never known keys."""
+
+    name: str
+    constant: bool = False
+
+
+Column = Number | Moment | Boolean | Category | Text
+
+
+def domain(column: Column) -> tuple[int, int] | None:
+    """The half-open range of codes a column can take, where it is declared.
+
+    >>> domain(Boolean(name="smoker"))
+    (0, 2)
+    """
+    match column:
+        case Number() | Moment():
+            return None if column.low is None or column.high is None else (column.low, column.high + 1)
+        case Boolean():
+            return (0, 2)
+        case Category():
+            return (0, len(column.values))
+        case Text():
+            return None
+
+
+def nullable(column: Column) -> bool:
+    """Whether the declared table may hold NULL here."""
+    return not (isinstance(column, Boolean | Category) and column.closed)
+
+
+def type_name(column: Column) -> str:
+    """The word for its type in discreet.toml."""
+    return column.type if isinstance(column, Number | Moment) else type(column).__name__.lower()
+
+
+def moment_code(value: object, type_: Literal["date", "timestamp"]) -> Fraction:
+    """A date or timestamp, or its ISO text, as an exact number of days or microseconds since 1970, UTC."""
+    if isinstance(value, str):
+        value = datetime.fromisoformat(value.strip())
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day)
+    if not isinstance(value, datetime):
+        raise ValueError("not a date")
+    utc = value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    micros = (utc - EPOCH) // timedelta(microseconds=1)
+    return Fraction(micros) if type_ == "timestamp" else Fraction(micros, 86_400_000_000)
+
+
+def _check_ordered(column: Number | Moment) -> None:
+    low, high, edges = column.low, column.high, column.edges
+    if any(code is not None and abs(code) > MOST_CODE for code in (low, high)):
+        raise SchemaError(f"column {column.name!r}: bounds this large leave no room for sums", hint="use a larger step")
+    if low is not None and high is not None and low > high:
+        raise SchemaError(f"column {column.name!r}: low is above high")
+    if edges is None:
+        return
+    if low is None or high is None:
+        raise SchemaError(f"column {column.name!r}: bins need low and high")
+    if edges[0] != low or edges[-1] != high + 1 or any(a >= b for a, b in itertools.pairwise(edges)):
+        raise SchemaError(f"column {column.name!r}: edges must rise from low to high")

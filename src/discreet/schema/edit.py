@@ -1,0 +1,59 @@
+"""Writing discreet.toml without disturbing what the owner wrote by hand."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import tomlkit
+
+from discreet import exact
+from discreet.errors import ProjectError
+
+
+def add_table(path: Path, name: str, settings: Mapping[str, Any], columns: Mapping[str, Mapping[str, Any]]) -> None:
+    """Append [tables.NAME] and its columns to the file at `path`; comments and order stay."""
+    document = tomlkit.parse(path.read_text(encoding="utf-8"))
+    tables = document.setdefault("tables", tomlkit.table(is_super_table=True))
+    table = tomlkit.table()
+    for key, value in settings.items():
+        table.add(key, _item(value))
+    listed = tomlkit.table(is_super_table=True)
+    for column, told in columns.items():
+        entry = tomlkit.table()
+        for key, value in told.items():
+            entry.add(key, _item(value))
+        listed.add(column, entry)
+    if columns:
+        table.add("columns", listed)
+    tables.add(name, table)
+    write(path, tomlkit.dumps(document))
+
+
+def write(path: Path, text: str) -> None:
+    """Replace a file whole or not at all."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with beside.open("w", encoding="utf-8") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        beside.replace(path)
+    except OSError as problem:
+        beside.unlink(missing_ok=True)
+        raise ProjectError(f"cannot write {path.name}: {problem.strerror}") from None
+
+
+def _item(value: Any) -> Any:
+    """A value as TOML; a Fraction as the decimal number it was."""
+    if isinstance(value, Fraction):
+        return tomlkit.value(exact.show(value, digits=40))
+    if isinstance(value, Mapping):
+        inline = tomlkit.inline_table()
+        for key, part in value.items():
+            inline.add(key, _item(part))
+        return inline
+    return tomlkit.item(value)

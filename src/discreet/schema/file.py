@@ -1,0 +1,300 @@
+"""discreet.toml: the owner's word on what the data is. Read here, and only here, into Tables.
+
+The same mapping, as JSON, is what the ledger keeps as a version's schema, so there is one reader.
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal
+
+from discreet import exact
+from discreet.errors import ProjectError, SchemaError, UsageError
+from discreet.schema.column import Boolean, Category, Column, Moment, Number, Text, moment_code
+from discreet.schema.schema import Budget, Schema, Table, closest
+from discreet.schema.unit import PrivacyUnit
+
+NAME = "discreet.toml"
+DEFAULT_LEDGER = "sqlite:///.discreet/ledger.db"
+
+_BUDGET = {"epsilon", "delta", "delta_keys"}
+_TABLE = {
+    "source", "engine", "budget", "accounting", "person", "rows_per_person", "public", "population", "columns",
+}  # fmt: skip
+_ORDERED = {"type", "low", "high", "bins", "edges", "constant"}
+_KEYS = {
+    "integer": _ORDERED,
+    "decimal": _ORDERED | {"step"},
+    "date": _ORDERED,
+    "timestamp": _ORDERED,
+    "boolean": {"type", "closed", "constant"},
+    "category": {"type", "values", "other", "closed", "constant"},
+    "text": {"type", "constant"},
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectFile:
+    """What discreet.toml says. `raw` holds each table's own mapping, for the ledger."""
+
+    ledger: str
+    tables: Mapping[str, Table]
+    raw: Mapping[str, Mapping[str, Any]]
+
+
+def read_file(path: Path) -> ProjectFile:
+    """Read discreet.toml; one clear sentence where it is wrong."""
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Fraction)
+    except FileNotFoundError:
+        raise ProjectError(f"there is no {NAME} here", hint="discreet init makes one") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, ValueError) as problem:
+        raise ProjectError(f"{NAME} is not valid TOML: {problem}") from None
+    except OSError as problem:
+        raise ProjectError(f"{NAME} cannot be read: {problem.strerror}") from None
+    return read_project(data)
+
+
+def read_project(data: Mapping[str, Any]) -> ProjectFile:
+    """A parsed discreet.toml as a ProjectFile."""
+    _known(data, {"project", "tables", "populations", "analysts"}, where=NAME)
+    project = _mapping(data.get("project", {}), where="[project]")
+    _known(project, {"ledger", "budget"}, where="[project]")
+    populations = _mapping(data.get("populations", {}), where="[populations]")
+    raw = _mapping(data.get("tables", {}), where="[tables]")
+    tables = {}
+    for name, table in raw.items():
+        tables[name] = read_table(name, table, populations=populations, inherited=project.get("budget"))
+    if len({name.lower() for name in tables}) != len(tables):
+        raise SchemaError("two tables have the same name")
+    ledger = project.get("ledger", DEFAULT_LEDGER)
+    if not isinstance(ledger, str):
+        raise SchemaError("[project] ledger must be text", hint=f'ledger = "{DEFAULT_LEDGER}"')
+    return ProjectFile(ledger=ledger, tables=tables, raw=raw)
+
+
+def read_table(name: str, data: Any, *, populations: Mapping[str, Any] | None = None, inherited: Any = None) -> Table:
+    """One [tables.NAME] mapping as a Table."""
+    where = f"[tables.{name}]"
+    data = _mapping(data, where=where)
+    _known(data, _TABLE, where=where)
+    source = data.get("source")
+    if not isinstance(source, str) or not source:
+        raise SchemaError(f"{where} needs a source", hint='source = "patients.csv"')
+    columns = _mapping(data.get("columns", {}), where=f"{where} columns")
+    schema = Schema(
+        table=name,
+        columns=tuple(read_column(column, told, where=where) for column, told in columns.items()),
+        unit=_unit(data, where=where),
+    )
+    population, budget = _budget_of(name, data, populations or {}, inherited)
+    public = _flag(data, "public", where=where)
+    if public and ("budget" in data or "population" in data):
+        raise SchemaError(f"{where} is public and has a budget", hint="take one of the two away")
+    engine = data.get("engine", "duckdb")
+    if not isinstance(engine, str):
+        raise SchemaError(f"{where} engine must be text", hint='engine = "duckdb"')
+    return Table(schema=schema, source=source, engine=engine, public=public, population=population, budget=budget)
+
+
+def _budget_of(
+    name: str, data: Mapping[str, Any], populations: Mapping[str, Any], inherited: Any
+) -> tuple[str, Budget | None]:
+    where = f"[tables.{name}]"
+    population = data.get("population", name)
+    if "population" in data:
+        if "budget" in data:
+            raise SchemaError(f"{where} names a population and has a budget", hint="budgets belong to the population")
+        if population not in populations:
+            raise SchemaError(
+                f"{where} population = {population!r} is not declared",
+                hint=f"add [populations.{population}] budget",
+            )
+        where = f"[populations.{population}]"
+        data = _mapping(populations[population], where=where)
+        _known(data, {"budget", "accounting"}, where=where)
+    told = data.get("budget", inherited)
+    if told is None:
+        return population, None
+    told = _mapping(told, where=f"{where} budget")
+    _known(told, _BUDGET, where=f"{where} budget")
+    try:
+        return population, Budget(
+            epsilon=exact.positive(told.get("epsilon"), name=f"{where} budget epsilon", most=exact.MAX_BUDGET_EPSILON),
+            delta=exact.probability(told.get("delta", 0), name=f"{where} budget delta"),
+            delta_keys=None
+            if "delta_keys" not in told
+            else exact.probability(told["delta_keys"], name=f"{where} budget delta_keys"),
+            accounting=str(data.get("accounting", "either")),
+        )
+    except UsageError as problem:
+        raise SchemaError(problem.reason, hint="budget = { epsilon = 3.0, delta = 1e-6 }") from None
+
+
+def _unit(data: Mapping[str, Any], *, where: str) -> PrivacyUnit:
+    person = data.get("person")
+    rows = data.get("rows_per_person", 1)
+    if not isinstance(rows, int) or isinstance(rows, bool):
+        raise SchemaError(f"{where} rows_per_person must be a whole number")
+    match person:
+        case None:
+            return PrivacyUnit(rows=rows)
+        case str() if person:
+            return PrivacyUnit(person=(person,), rows=rows)
+        case list() if person and all(isinstance(part, str) and part for part in person):
+            return PrivacyUnit(person=tuple(person), rows=rows)
+        case {"through": str() as through, "on": str() as on}:
+            return PrivacyUnit(person=(on,), through=through, rows=rows)
+        case _:
+            raise SchemaError(f"{where} person must name a column", hint='person = "patient_id"')
+
+
+def read_column(name: str, data: Any, *, where: str) -> Column:
+    """One column mapping as a Column."""
+    where = f"{where[:-1]}.columns.{name}]"
+    data = _mapping(data, where=where)
+    type_ = data.get("type")
+    if type_ not in _KEYS:
+        raise SchemaError(f"{where} type {type_!r} is not known", hint=f"one of: {', '.join(_KEYS)}")
+    _known(data, _KEYS[type_], where=where)
+    constant = _flag(data, "constant", where=where)
+    match type_:
+        case "integer" | "decimal":
+            return _number(name, type_, data, constant=constant, where=where)
+        case "date" | "timestamp":
+            return _moment(name, type_, data, constant=constant, where=where)
+        case "boolean":
+            return Boolean(name=name, closed=_flag(data, "closed", where=where), constant=constant)
+        case "category":
+            values = data.get("values")
+            if not isinstance(values, list) or not all(isinstance(value, str | int | bool) for value in values):
+                raise SchemaError(f"{where} values must be a list of texts", hint='values = ["a", "b"]')
+            other = data.get("other")
+            return Category(
+                name=name,
+                values=tuple(_word(value) for value in values),
+                other=None if other is None else _word(other),
+                closed=_flag(data, "closed", where=where),
+                constant=constant,
+            )
+        case _:
+            return Text(name=name, constant=constant)
+
+
+def _word(value: Any) -> str:
+    """A category as text; a TOML boolean by its SQL spelling."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _number(
+    name: str, type_: Literal["integer", "decimal"], data: Mapping[str, Any], *, constant: bool, where: str
+) -> Number:
+    step = exact.number(data.get("step", 1 if type_ == "integer" else Fraction(1, 100)), name=f"{where} step")
+    if step <= 0:
+        raise SchemaError(f"{where} step must be above 0", hint="step = 0.01")
+
+    def code(key: str) -> int | None:
+        return None if key not in data else _on_grid(exact.number(data[key], name=f"{where} {key}"), step, where)
+
+    low, high = code("low"), code("high")
+    told = data.get("edges")
+    if told is not None:
+        _list(told, where=f"{where} edges")
+        told = [_on_grid(exact.number(edge, name=f"{where} edge"), step, where) for edge in told]
+    edges = _edges(data, low, high, told, where=where)
+    return Number(name=name, type=type_, step=step, low=low, high=high, edges=edges, constant=constant)
+
+
+def _moment(
+    name: str, type_: Literal["date", "timestamp"], data: Mapping[str, Any], *, constant: bool, where: str
+) -> Moment:
+    def code(value: Any) -> int:
+        try:
+            return math.floor(moment_code(value, type_))
+        except ValueError:
+            raise SchemaError(f"{where} {value!r} is not a {type_}", hint="write 2026-01-31") from None
+
+    low = code(data["low"]) if "low" in data else None
+    high = code(data["high"]) if "high" in data else None
+    told = data.get("edges")
+    if told is not None:
+        _list(told, where=f"{where} edges")
+        told = [code(edge) for edge in told]
+    edges = _edges(data, low, high, told, where=where)
+    return Moment(name=name, type=type_, low=low, high=high, edges=edges, constant=constant)
+
+
+def _on_grid(value: Fraction, step: Fraction, where: str) -> int:
+    steps = value / step
+    if steps.denominator != 1:
+        raise SchemaError(
+            f"{where} {exact.show(value)} is not a whole number of steps of {exact.show(step)}",
+            hint="choose bounds and edges on the grid",
+        )
+    return int(steps)
+
+
+def _edges(
+    data: Mapping[str, Any], low: int | None, high: int | None, told: list[int] | None, *, where: str
+) -> tuple[int, ...] | None:
+    """The cuts of a column in codes: as told, or `bins` of nearly equal width."""
+    bins = data.get("bins")
+    if bins is not None and told is not None:
+        raise SchemaError(f"{where} has both bins and edges", hint="keep one")
+    if bins is None and told is None:
+        return None
+    if low is None or high is None:
+        raise SchemaError(f"{where} bins need low and high")
+    if told is not None:
+        if len(told) < 2 or told[0] != low or told[-1] != high:
+            raise SchemaError(f"{where} edges must begin at low and end at high")
+        return (*told[:-1], high + 1)
+    size = high - low + 1
+    if not isinstance(bins, int) or isinstance(bins, bool) or not 1 <= bins <= size:
+        raise SchemaError(f"{where} bins must be a whole number from 1 to {size}, the number of grid steps")
+    return tuple(low + place * size // bins for place in range(bins + 1))
+
+
+def _mapping(data: Any, *, where: str) -> Mapping[str, Any]:
+    if not isinstance(data, Mapping):
+        raise SchemaError(f"{where} must be a table of settings")
+    return data
+
+
+def _list(data: Any, *, where: str) -> None:
+    if not isinstance(data, list):
+        raise SchemaError(f"{where} must be a list")
+
+
+def _flag(data: Mapping[str, Any], key: str, *, where: str) -> bool:
+    found = data.get(key, False)
+    if not isinstance(found, bool):
+        raise SchemaError(f"{where} {key} must be true or false")
+    return found
+
+
+def _known(data: Mapping[str, Any], keys: set[str], *, where: str) -> None:
+    for key in data:
+        if key not in keys:
+            raise SchemaError(f"{where} has an unknown key {key!r}", hint=closest(key, keys))
+
+
+def plain(value: Any) -> Any:
+    """A TOML value as JSON data that `read_table` takes back the same way."""
+    match value:
+        case Fraction():
+            return str(exact.show(value, digits=40)) if value.denominator > 1 else int(value)
+        case Mapping():
+            return {key: plain(part) for key, part in value.items()}
+        case list():
+            return [plain(part) for part in value]
+        case datetime() | date():
+            return value.isoformat()
+        case _:
+            return value

@@ -1,0 +1,81 @@
+"""Ledgers to test on: one population, one table, and questions with a price."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+from fractions import Fraction
+from pathlib import Path
+
+from discreet.accounting.events import Event, Gaussian, Laplace
+from discreet.accounting.guarantee import Guarantee
+from discreet.accounting.region import Allowed, Box, Region
+from discreet.ledger.ledger import Ledger
+from discreet.ledger.records import Charge
+
+WHOLE = Region.whole()
+_questions = itertools.count()
+
+
+def guarantee(epsilon: object = 3, delta: object = 0, accounting: str = "either") -> Guarantee:
+    return Guarantee(epsilon=Fraction(epsilon), delta=Fraction(delta), accounting=accounting)
+
+
+def people(*groups: int) -> Region:
+    """Those whose column `group` holds one of these."""
+    return Region.of([Box({"group": Allowed.of(groups)})])
+
+
+def laplace(epsilon: object) -> Laplace:
+    return Laplace(scale=1 / Fraction(epsilon), l1=1)
+
+
+def gaussian(rho: object) -> Gaussian:
+    return Gaussian(sigma2=1 / (2 * Fraction(rho)), l2_squared=1)
+
+
+def make(path: Path, budget: Guarantee | None = None) -> Ledger:
+    """A ledger with population and table `patients`, version 1."""
+    ledger = Ledger.create(path)
+    ledger.declare("patients", budget or guarantee())
+    ledger.add_version("patients", population="patients", schema={"a": 1}, source={"file": "x.csv"})
+    return ledger
+
+
+def ask(
+    ledger: Ledger,
+    event: Event,
+    *,
+    region: Region = WHOLE,
+    table: str = "patients",
+    population: str = "patients",
+    version: int = 1,
+    question: str | None = None,
+    price: object = "0.5",
+    analyst: str | None = None,
+) -> Charge:
+    return ledger.charge(
+        population=population,
+        table=table,
+        version=version,
+        region=region,
+        event=event,
+        question=question or f"q{next(_questions)}",
+        price=price,
+        analyst=analyst,
+    )
+
+
+def copy_ledger(path: Path, to: Path) -> None:
+    """Copy a ledger's files, its write-ahead log included. Close it first: a copy drops this process's locks."""
+    to.parent.mkdir(parents=True, exist_ok=True)
+    for ending in ("", "-wal", "-shm"):
+        source, target = path.with_name(path.name + ending), to.with_name(to.name + ending)
+        target.unlink(missing_ok=True)
+        if source.exists():
+            shutil.copyfile(source, target)
+
+
+def copy_folder(folder: Path, to: Path) -> None:
+    shutil.rmtree(to, ignore_errors=True)
+    shutil.copytree(folder, to)

@@ -1,0 +1,394 @@
+from __future__ import annotations
+
+import os
+import re
+import threading
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from discreet.accounting.events import Event, Exponential, Gap, Gaussian, Laplace, Threshold, Together
+from discreet.accounting.region import Allowed, Box, Region
+from discreet.errors import BudgetExceeded, LedgerFault, LedgerLocked, UsageError
+from discreet.ledger.ledger import Ledger, check_event
+from ledger.ledgers import WHOLE, ask, gaussian, guarantee, laplace, make, people
+
+
+@pytest.fixture
+def ledger(path: Path):
+    with make(path) as made:
+        yield made
+
+
+def spent(ledger: Ledger) -> Fraction:
+    return ledger.standing("patients").spent.epsilon
+
+
+def test_a_charge_is_in_the_ledger_when_it_returns(ledger: Ledger, path: Path):
+    charge = ask(ledger, laplace("0.5"), question="how many?", analyst="ann", price="0.5")
+    assert re.fullmatch(r"r-[a-z2-7]{12,}", charge.id)
+    with Ledger.open(path) as other:
+        assert other.state.charges[charge.id] == charge
+        assert spent(other) == Fraction(1, 2)
+        assert other.standing("patients").by_analyst == {"ann": Fraction(1, 2)}
+
+
+def test_a_refused_charge_leaves_nothing(ledger: Ledger):
+    ask(ledger, laplace("2.7"))
+    rows = ledger.state.seq
+    with pytest.raises(BudgetExceeded):
+        ask(ledger, laplace("0.5"))
+    assert ledger.state.seq == rows
+    assert ledger.verify().sound
+    assert ledger.verify().rows == rows
+    ask(ledger, laplace("0.3"))
+    assert ledger.standing("patients").remaining.epsilon == 0
+
+
+def test_disjoint_people_cost_the_maximum(ledger: Ledger):
+    ask(ledger, laplace("3"), region=people(0))
+    ask(ledger, laplace("3"), region=people(1))
+    assert spent(ledger) == 3
+    with pytest.raises(BudgetExceeded):
+        ask(ledger, laplace("0.001"), region=people(0, 2))
+    ask(ledger, laplace("0.001"), region=people(2))
+
+
+def test_the_same_after_opening_anew(ledger: Ledger, path: Path):
+    ask(ledger, laplace("3"), region=people(0))
+    ledger.close()
+    with Ledger.open(path) as again:
+        ask(again, laplace("3"), region=people(1))
+        with pytest.raises(BudgetExceeded):
+            ask(again, laplace("0.001"), region=people(0))
+
+
+def test_tables_of_one_population_share_its_budget(ledger: Ledger):
+    ledger.add_version("visits", population="patients", schema={}, source={})
+    ask(ledger, laplace("2"))
+    ask(ledger, laplace("1"), table="visits")
+    with pytest.raises(BudgetExceeded):
+        ask(ledger, laplace("0.001"), table="visits", region=people(7))
+
+
+def test_versions_of_one_table_share_its_budget(ledger: Ledger):
+    ask(ledger, laplace("2"))
+    assert ledger.add_version("patients", population="patients", schema={}, source={}) == 2
+    ask(ledger, laplace("1"), version=2)
+    with pytest.raises(BudgetExceeded):
+        ask(ledger, laplace("0.001"), version=2)
+
+
+def test_preview_is_free_and_says_what_charge_does(ledger: Ledger):
+    rows = ledger.state.seq
+    told = {"population": "patients", "table": "patients", "version": 1, "region": WHOLE}
+    assert ledger.preview(**told, event=laplace("3")).accepted
+    assert not ledger.preview(**told, event=laplace("3.000000001")).accepted
+    assert ledger.state.seq == rows
+
+
+def test_preview_of_a_population_that_is_not_declared_yet(ledger: Ledger):
+    told = {"population": "staff", "table": "staff", "version": 1, "region": WHOLE}
+    assert ledger.preview(**told, event=laplace("1"), guarantee=guarantee(1)).accepted
+    assert not ledger.preview(**told, event=laplace("1.1"), guarantee=guarantee(1)).accepted
+    assert ledger.room("staff", guarantee=guarantee(1)).pure == 10**9
+    with pytest.raises(UsageError, match="no population 'staff'"):
+        ledger.preview(**told, event=laplace("1"))
+
+
+def test_the_ledgers_limit_counts_and_not_the_one_told(ledger: Ledger):
+    told = {"population": "patients", "table": "patients", "version": 1, "region": WHOLE}
+    assert not ledger.preview(**told, event=laplace("4"), guarantee=guarantee(100)).accepted
+    assert ledger.room("patients", guarantee=guarantee(100)).pure == 3 * 10**9
+
+
+# -- answers -------------------------------------------------------------------------------------
+
+
+def test_the_first_stored_answer_stands(ledger: Ledger):
+    charge = ask(ledger, laplace("0.1"))
+    assert ledger.store(charge.id, "1001 ± 3 \0 é") == "1001 ± 3 \0 é"
+    assert ledger.store(charge.id, "another") == "1001 ± 3 \0 é"
+    assert ledger.answer(charge.id) == "1001 ± 3 \0 é"
+
+
+def test_nothing_is_stored_that_was_not_charged(ledger: Ledger):
+    with pytest.raises(UsageError, match="nothing was charged"):
+        ledger.store("r-aaaaaaaaaaaa", "42")
+    charge = ask(ledger, laplace("0.1"))
+    with pytest.raises(UsageError, match="no answer"):
+        ledger.answer(charge.id)
+    for payload in ("\ud800", b"bytes", None, 42):
+        with pytest.raises(UsageError, match="must be text"):
+            ledger.store(charge.id, payload)
+
+
+def test_find_the_newest_stored_answer_of_a_version(ledger: Ledger):
+    first, second, third = (ask(ledger, laplace("0.1"), question="same") for _ in range(3))
+    assert ledger.find("patients", 1, "same") is None
+    ledger.store(first.id, "1")
+    ledger.store(second.id, "2")
+    assert ledger.find("patients", 1, "same") == second.id
+    assert ledger.find("patients", 2, "same") is None
+    assert ledger.find("patients", 1, "other") is None
+    assert third.id not in ledger.state.answers
+
+
+def test_three_failures_lock_a_table_until_acknowledged(ledger: Ledger):
+    ledger.add_version("visits", population="patients", schema={}, source={})
+    for times in range(3):
+        assert not ledger.locked("patients")
+        ledger.fail(ask(ledger, laplace("0.1")).id)
+        assert ledger.state.failures == {"patients": times + 1}
+    assert ledger.locked("patients")
+    with pytest.raises(LedgerLocked, match="'patients' is locked"):
+        ask(ledger, laplace("0.1"))
+    ask(ledger, laplace("0.1"), table="visits")
+    assert ledger.acknowledge().unlocked == ("patients",)
+    assert not ledger.locked("patients")
+    ask(ledger, laplace("0.1"))
+    assert spent(ledger) == Fraction(5, 10)
+    with pytest.raises(UsageError, match="nothing was charged"):
+        ledger.fail("r-aaaaaaaaaaaa")
+
+
+# -- the owner -----------------------------------------------------------------------------------
+
+
+def test_a_grant_may_only_raise(ledger: Ledger):
+    ask(ledger, laplace("3"))
+    for lower in (guarantee(2), guarantee(3, 0, "pure"), guarantee(3)):
+        with pytest.raises(UsageError):
+            ledger.grant("patients", lower)
+    ledger.grant("patients", guarantee(4))
+    ask(ledger, laplace("1"))
+    assert spent(ledger) == 4
+    with pytest.raises(UsageError, match="no population"):
+        ledger.grant("nobody", guarantee(4))
+
+
+def test_a_grant_lowers_no_part_of_delta(path: Path):
+    from discreet.accounting.guarantee import Guarantee
+
+    with make(path, guarantee(3, Fraction(1, 10**6))) as ledger:
+        less_keys = Guarantee(epsilon=Fraction(9), delta=Fraction(1, 10**6), delta_keys=Fraction(0))
+        less_rho = Guarantee(epsilon=Fraction(9), delta=Fraction(1, 10**6), delta_keys=Fraction(1, 10**6))
+        for lower in (less_keys, less_rho):
+            with pytest.raises(UsageError, match="may only raise"):
+                ledger.grant("patients", lower)
+
+
+def test_a_population_is_declared_once(ledger: Ledger):
+    rows = ledger.state.seq
+    ledger.declare("patients", guarantee(3))
+    assert ledger.state.seq == rows
+    with pytest.raises(UsageError, match="declared already"):
+        ledger.declare("patients", guarantee(5))
+
+
+def test_version_numbers_only_rise(ledger: Ledger):
+    assert ledger.next_version("patients") == 2
+    assert ledger.next_version("visits") == 1
+    added = ledger.add_version("patients", population="patients", schema={"b": 2}, source={}, file="f", number=2)
+    assert added == 2
+    version = ledger.state.version("patients", 2)
+    assert (version.schema, version.file, version.population) == ({"b": 2}, "f", "patients")
+    with pytest.raises(UsageError, match="it would be 3"):
+        ledger.add_version("patients", population="patients", schema={}, source={}, number=2)
+
+
+def test_a_table_keeps_its_people(ledger: Ledger):
+    ledger.declare("staff", guarantee())
+    with pytest.raises(UsageError, match="another population"):
+        ledger.add_version("patients", population="staff", schema={}, source={})
+    with pytest.raises(UsageError, match="does not belong"):
+        ask(ledger, laplace("1"), population="staff")
+    with pytest.raises(UsageError, match="no population"):
+        ledger.add_version("x", population="nobody", schema={}, source={})
+    with pytest.raises(UsageError, match="no version 2"):
+        ask(ledger, laplace("1"), version=2)
+
+
+@pytest.mark.parametrize("name", ["", "x" * 201, "a\nb", "\ud800", 3, None])
+def test_names_are_plain(ledger: Ledger, name: object):
+    with pytest.raises(UsageError, match="printable text"):
+        ledger.declare(name, guarantee())
+    with pytest.raises(UsageError, match="printable text"):
+        ledger.add_version(name, population="patients", schema={}, source={})
+    if name:
+        with pytest.raises(UsageError, match="printable text"):
+            ask(ledger, laplace("1"), question=name)
+
+
+@pytest.mark.parametrize("data", [[], "x", None, {"x": float("nan")}, {"x": {1}}])
+def test_schemas_are_json_objects(ledger: Ledger, data: object):
+    with pytest.raises(UsageError, match="JSON"):
+        ledger.add_version("patients", population="patients", schema=data, source={})
+    with pytest.raises(UsageError, match="JSON"):
+        ledger.add_version("patients", population="patients", schema={}, source=data)
+
+
+# -- costs ---------------------------------------------------------------------------------------
+
+NAN, INFINITE = float("nan"), float("inf")
+ABSURD: list[Event] = [
+    Laplace(scale=NAN, l1=1),
+    Laplace(scale=INFINITE, l1=1),
+    Laplace(scale=0.5, l1=1),
+    Laplace(scale=Fraction(1), l1=NAN),
+    Laplace(scale=Fraction(1), l1=INFINITE),
+    Laplace(scale=Fraction(1), l1=True),
+    Laplace(scale=Fraction(1, 1001), l1=1),
+    Laplace(scale=Fraction(1), l1=10**30),
+    Gaussian(sigma2=NAN, l2_squared=1),
+    Gaussian(sigma2=Fraction(1, 10**30), l2_squared=1),
+    Exponential(epsilon=NAN),
+    Exponential(epsilon=Fraction(10**9)),
+    Threshold(scale=Fraction(1), l1=1, delta=0.5),
+    Gap(epsilon=Fraction(1), rho=Fraction(1), delta=Fraction(0)),
+    Together(events=(laplace(1), Gap(epsilon=Fraction(1), rho=Fraction(1), delta=Fraction(0)))),
+    Together(events=tuple(laplace(300) for _ in range(4))),
+    Together(events=tuple(Threshold(scale=Fraction(1), l1=1, delta=Fraction(1, 2)) for _ in range(2))),
+    "laplace",
+    None,
+]
+
+
+@pytest.mark.parametrize("event", ABSURD, ids=str)
+def test_absurd_costs_are_refused_by_type(ledger: Ledger, event: Event):
+    rows = ledger.state.seq
+    with pytest.raises(UsageError):
+        ask(ledger, event)
+    with pytest.raises(UsageError):
+        ledger.preview(population="patients", table="patients", version=1, region=WHOLE, event=event)
+    assert ledger.state.seq == rows
+    ask(ledger, laplace(1))
+
+
+@pytest.mark.parametrize("price", [0, -1, "0", NAN, INFINITE, "nan", "1e999", True, None, 1001, "١"])
+def test_absurd_prices_are_refused(ledger: Ledger, price: object):
+    with pytest.raises(UsageError):
+        ask(ledger, laplace(1), price=price)
+
+
+def test_the_dearest_question_is_no_absurdity():
+    assert check_event(laplace(1000)).pure == 10**12
+    assert check_event(gaussian(500_000)).rho == 5 * 10**17
+
+
+@pytest.mark.parametrize(
+    "region",
+    [
+        None,
+        "all",
+        Region((Box({"a": Allowed(((1.5, 2),))}),)),
+        Region((Box({"a": Allowed(((2, 1),))}),)),
+        Region((Box({1: Allowed(((1, 2),))}),)),
+    ],
+)
+def test_regions_that_would_not_come_back_are_refused(ledger: Ledger, region: object):
+    with pytest.raises(UsageError, match="region"):
+        ask(ledger, laplace(1), region=region)
+
+
+# -- sharing -------------------------------------------------------------------------------------
+
+
+def test_two_openings_see_each_others_charges(ledger: Ledger, path: Path):
+    with Ledger.open(path) as other:
+        ask(ledger, laplace("2"))
+        assert spent(other) == 2
+        with pytest.raises(BudgetExceeded):
+            ask(other, laplace("1.1"))
+        ask(other, laplace("1"))
+        assert spent(ledger) == 3
+
+
+def test_threads_share_a_ledger(path: Path):
+    with make(path, guarantee(2, 0, "pure")) as ledger:
+        accepted: list[str] = []
+
+        def spend() -> None:
+            try:
+                while True:
+                    accepted.append(ask(ledger, laplace("0.1")).id)
+            except BudgetExceeded:
+                return
+
+        threads = [threading.Thread(target=spend) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(accepted) == len(set(accepted)) == 20
+        assert spent(ledger) == 2
+
+
+def test_a_fork_opens_the_ledger_anew(ledger: Ledger, path: Path):
+    ask(ledger, laplace("1"))
+    connection = ledger._journal.store._connection
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            ask(ledger, laplace("1"))
+            status = 0 if ledger._journal.store._connection is not connection else 2
+        finally:
+            os._exit(status)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert ledger._journal.store._connection is connection
+    ask(ledger, laplace("1"))
+    assert spent(ledger) == 3
+    assert ledger.verify().sound
+
+
+def test_a_fork_while_a_thread_charges_does_not_hang(ledger: Ledger):
+    holding, release = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with ledger._journal.section():
+            holding.set()
+            release.wait(20)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    holding.wait(20)
+    child = os.fork()
+    if child == 0:
+        try:
+            ask(ledger, laplace("1"))
+        except BaseException:
+            os._exit(1)
+        os._exit(0)
+    release.set()
+    thread.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert spent(ledger) == 1
+
+
+def test_a_closed_ledger_answers_nothing(ledger: Ledger):
+    charge = ask(ledger, laplace("1"))
+    ledger.store(charge.id, "1")
+    ledger.close()
+    for act in (lambda: ledger.answer(charge.id), lambda: ask(ledger, laplace("1")), ledger.refresh):
+        with pytest.raises(LedgerFault, match="closed"):
+            act()
+
+
+def test_no_ledger_and_a_second_ledger(ledger: Ledger, path: Path):
+    with pytest.raises(UsageError, match="already"):
+        Ledger.create(path)
+    with pytest.raises(LedgerFault, match="no ledger"):
+        Ledger.open(path.with_name("other.db"))
+    assert sorted(each.name for each in path.parent.iterdir()) == ["ledger.db", "ledger.db-shm", "ledger.db-wal"]
+
+
+def test_files_belong_to_their_owner(ledger: Ledger, path: Path):
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+    assert {each.stat().st_mode & 0o777 for each in path.parent.iterdir()} == {0o600}
+
+
+def test_entries_for_showing(ledger: Ledger):
+    ask(ledger, laplace("1"))
+    assert [entry.kind for entry in ledger.entries()] == ["open", "population", "version", "charge"]

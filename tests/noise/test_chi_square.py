@@ -1,0 +1,52 @@
+"""A hundred thousand draws accept the true scale, and reject 0.9 and 1.1 times it."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from discreet.mechanisms import reference
+from discreet.mechanisms.gaussian import DiscreteGaussian
+from discreet.mechanisms.laplace import DiscreteLaplace
+from noise.checks import LEAST_P, N, gaussian_p, laplace_p
+from noise.source import FixedBits
+
+SCALES = [Fraction(1, 2), Fraction(1), Fraction(3), Fraction(10), Fraction(1000), Fraction(10**6)]
+#: Where the samplers change their ways, and scales that float64 cannot hold.
+CORNERS = [Fraction(10**9, 123456789), Fraction(2**24), Fraction(2**24 + 1), Fraction(10**9), Fraction(10**12)]
+
+
+@pytest.mark.parametrize("scale", SCALES + CORNERS, ids=lambda scale: f"{float(scale):g}")
+def test_laplace(scale):
+    drawn = DiscreteLaplace(scale=scale).draw(N, bits=FixedBits(1))
+    assert laplace_p(drawn, float(scale)) > LEAST_P
+    assert laplace_p(drawn, 0.9 * float(scale)) < LEAST_P
+    assert laplace_p(drawn, 1.1 * float(scale)) < LEAST_P
+
+
+@pytest.mark.parametrize("sigma", SCALES + CORNERS, ids=lambda sigma: f"{float(sigma):g}")
+def test_gaussian(sigma):
+    drawn = DiscreteGaussian(sigma2=sigma**2).draw(N, bits=FixedBits(2))
+    assert gaussian_p(drawn, float(sigma)) > LEAST_P
+    assert gaussian_p(drawn, 0.9 * float(sigma)) < LEAST_P
+    assert gaussian_p(drawn, 1.1 * float(sigma)) < LEAST_P
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(10), Fraction(81, 10)], ids=str)
+def test_the_reference_follows_the_same_laws(scale):
+    bits = FixedBits(3)
+    drawn = np.array([reference.laplace(scale, bits=bits) for _ in range(20_000)])
+    assert laplace_p(drawn, float(scale)) > LEAST_P
+    assert laplace_p(drawn, 0.8 * float(scale)) < LEAST_P
+    drawn = np.array([reference.gaussian(scale**2, bits=bits) for _ in range(10_000)])
+    assert gaussian_p(drawn, float(scale)) > LEAST_P
+    assert gaussian_p(drawn, 0.8 * float(scale)) < LEAST_P
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("scale", [Fraction(3), Fraction(10), Fraction(10**6), Fraction(10**9)], ids=str)
+def test_twenty_million_draws(scale):
+    drawn = DiscreteLaplace(scale=scale).draw(20_000_000, bits=FixedBits(4))
+    assert laplace_p(drawn, float(scale)) > LEAST_P
+    drawn = DiscreteGaussian(sigma2=scale**2).draw(20_000_000, bits=FixedBits(5))
+    assert gaussian_p(drawn, float(scale)) > LEAST_P

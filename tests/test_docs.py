@@ -1,0 +1,85 @@
+"""The reference knows everything that the code knows, and the README's example is what runs."""
+
+import re
+import typing
+from pathlib import Path
+
+import click
+import pytest
+import typer
+
+import discreet
+from discreet import errors
+from discreet.accounting import events
+from discreet.cli.main import app
+from discreet.ledger.chain import KINDS
+from discreet.schema import file as toml
+
+ROOT = Path(__file__).resolve().parent.parent
+REFERENCE = (ROOT / "docs" / "reference.md").read_text()
+HOUSEKEEPING = {"--help", "-h"}
+
+
+def commands(command, path=()):
+    if isinstance(command, click.Group) or hasattr(command, "commands"):
+        for name, inner in command.commands.items():
+            yield from commands(inner, (*path, name))
+    else:
+        yield " ".join(path), command
+
+
+VERBS = dict(commands(typer.main.get_command(app)))
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_and_flag_is_documented(verb):
+    assert f"`discreet {verb}" in REFERENCE
+    assert VERBS[verb].help
+    for parameter in VERBS[verb].params:
+        for flag in parameter.opts:
+            if flag.startswith("--") and flag not in HOUSEKEEPING:
+                assert flag in REFERENCE, f"{flag} of {verb}"
+        assert "--json" in {flag for option in VERBS[verb].params for flag in option.opts}
+
+
+def test_every_verb_takes_json():
+    for command in VERBS.values():
+        assert any("--json" in parameter.opts for parameter in command.params)
+
+
+@pytest.mark.parametrize(
+    "key", sorted(toml._TABLE | toml._BUDGET | set().union(*toml._KEYS.values()) | set(toml._KEYS))
+)
+def test_every_setting_is_documented(key):
+    assert key == "columns" or f"`{key}`" in REFERENCE or f"{key} =" in REFERENCE
+
+
+def test_every_error_event_and_row_is_documented():
+    for name, thing in vars(errors).items():
+        if isinstance(thing, type) and issubclass(thing, Exception):
+            assert f"`{name}`" in REFERENCE
+    for kind in [*events._KINDS, "together"]:
+        assert f"`{kind}`" in REFERENCE
+    for kind in KINDS:
+        assert f"`{kind}`" in REFERENCE
+
+
+def test_every_event_kind_can_be_stored():
+    """A new event is unsound until storage knows it."""
+    stored = {*events._KINDS.values(), events.Together}
+    assert set(typing.get_args(events.Event)) == stored
+
+
+def test_public_names_exist():
+    assert all(hasattr(discreet, name) for name in discreet.__all__)
+    assert discreet.__all__ == sorted(discreet.__all__)
+
+
+@pytest.mark.parametrize(
+    "page", sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]), ids=lambda page: page.name
+)
+def test_links_between_pages_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#]+)", page.read_text()):
+        assert "://" in target or (page.parent / target).exists(), target
+    for path in re.findall(r"`((?:src|docs|tests|benchmarks)/[\w./-]+)`", page.read_text()):
+        assert (ROOT / path).exists(), path
