@@ -83,3 +83,43 @@ def test_links_between_pages_lead_somewhere(page):
         assert "://" in target or (page.parent / target).exists(), target
     for path in re.findall(r"`((?:src|docs|tests|benchmarks)/[\w./-]+)`", page.read_text()):
         assert (ROOT / path).exists(), path
+
+
+def test_the_readmes_example_is_what_runs(tmp_path, capsys, monkeypatch):
+    """Every console line of the README, in order, in a folder with that file; noise and ids masked."""
+    from discreet.cli.demo import write_clinic
+    from discreet.cli.main import call
+
+    readme = (ROOT / "README.md").read_text()
+    blocks = re.findall(r"```console\n(.*?)```", readme, re.DOTALL)
+    toml_block = re.search(r"```toml\n(.*?)```", readme, re.DOTALL)[1]
+    write_clinic(tmp_path)
+    (tmp_path / "discreet.toml").unlink()
+    monkeypatch.chdir(tmp_path)
+    for block in blocks:
+        for step in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, shown = step.partition("\n")
+            capsys.readouterr()
+            assert call(_words(command)[1:]) == 0
+            seen = capsys.readouterr().out
+            if shown.strip():
+                assert masked(shown) == masked(seen)
+            if "add" in command:
+                text = (tmp_path / "discreet.toml").read_text()
+                assert 'columns.disease]\ntype = "text"\n' in text
+                head = toml_block.splitlines()[0]
+                start = text.index(head)
+                end = text.find("\n[", start + 1)
+                end = len(text) if end < 0 else end + 1
+                (tmp_path / "discreet.toml").write_text(text[:start] + toml_block + text[end:])
+
+
+def _words(command):
+    return [quoted or plain for quoted, plain in re.findall(r'"([^"]*)"|(\S+)', command)]
+
+
+def masked(text):
+    """Digits of noise, ids and notes do not matter; words, columns and costs do."""
+    lines = [line for line in text.strip().splitlines() if not line.startswith("note:")]
+    table = [re.sub(r"\s*-?\d+ ± 6", " # ± 6", line) for line in lines]
+    return [re.sub(r"r-\w+", "r-#", re.sub(r"\s+", " ", line)) for line in table]

@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import re
 import threading
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
@@ -325,25 +326,29 @@ def test_threads_share_a_ledger(path: Path):
         assert spent(ledger) == 2
 
 
-def test_a_fork_opens_the_ledger_anew(ledger: Ledger, path: Path):
-    ask(ledger, laplace("1"))
-    connection = ledger._journal.store._connection
+def in_a_fork(act: Callable[[], object]) -> int:
     child = os.fork()
     if child == 0:
-        status = 1
         try:
-            ask(ledger, laplace("1"))
-            status = 0 if ledger._journal.store._connection is not connection else 2
-        finally:
-            os._exit(status)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    assert ledger._journal.store._connection is connection
+            act()
+        except BaseException:
+            os._exit(1)
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def test_parent_and_child_go_on_after_a_fork(ledger: Ledger):
     ask(ledger, laplace("1"))
+    before = ledger._journal.store
+    assert in_a_fork(lambda: ask(ledger, laplace("1"))) == 0
+    ask(ledger, laplace("1"))
+    assert ledger._journal.store is not before
     assert spent(ledger) == 3
     assert ledger.verify().sound
+    assert in_a_fork(lambda: ask(ledger, laplace("0.1"))) == 1
 
 
-def test_a_fork_while_a_thread_charges_does_not_hang(ledger: Ledger):
+def test_a_fork_waits_for_a_thread_that_charges(ledger: Ledger):
     holding, release = threading.Event(), threading.Event()
 
     def hold() -> None:
@@ -354,17 +359,51 @@ def test_a_fork_while_a_thread_charges_does_not_hang(ledger: Ledger):
     thread = threading.Thread(target=hold)
     thread.start()
     holding.wait(20)
-    child = os.fork()
-    if child == 0:
+    threading.Timer(0.1, release.set).start()
+    assert in_a_fork(lambda: ask(ledger, laplace("1"))) == 0
+    assert release.is_set()
+    thread.join()
+    assert spent(ledger) == 1
+
+
+def test_the_child_holds_locks_of_its_own(ledger: Ledger, path: Path):
+    """The parent's last close would throw away the log that an unlocked child writes to."""
+    ready_read, ready_write = os.pipe()
+    go_read, go_write = os.pipe()
+
+    def child() -> None:
+        ask(ledger, laplace("1"))
+        os.write(ready_write, b"x")
+        os.read(go_read, 1)
+        ask(ledger, laplace("1"))
+
+    pid = os.fork()
+    if pid == 0:
         try:
-            ask(ledger, laplace("1"))
+            child()
         except BaseException:
             os._exit(1)
-        os._exit(0)
-    release.set()
-    thread.join()
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    assert spent(ledger) == 1
+        os._exit(0)  # not closed: what is durable is in the log
+    os.read(ready_read, 1)
+    ask(ledger, laplace("1"))
+    ledger.close()
+    os.write(go_write, b"x")
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    for descriptor in (ready_read, ready_write, go_read, go_write):
+        os.close(descriptor)
+    with Ledger.open(path) as again:
+        assert spent(again) == 3
+
+
+def test_a_connection_from_before_a_fork_is_refused(path: Path):
+    ledger = make(path)
+    ledger._journal.store._pid -= 1  # as if a fork had passed Python by
+    with pytest.raises(LedgerFault, match="forked"):
+        ask(ledger, laplace("1"))
+    with pytest.raises(LedgerFault, match="forked"):
+        Ledger.open(path)
+    ledger.close()
+    Ledger.open(path).close()
 
 
 def test_a_closed_ledger_answers_nothing(ledger: Ledger):

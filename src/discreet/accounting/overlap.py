@@ -13,6 +13,7 @@ Because: see `relaxation` for the bound and `search` for the cover: the parts th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -22,7 +23,7 @@ import numpy as np
 from discreet.accounting.cells import Cells, Integers, disjoint, possible
 from discreet.accounting.region import Box, Region, Value
 from discreet.accounting.relaxation import whole
-from discreet.accounting.search import Found, search
+from discreet.accounting.search import search
 from discreet.exact import UNBOUNDED
 
 Arm = Literal["pure", "rho"]
@@ -98,12 +99,18 @@ class Overlap:
         boxes = [box for box in region.boxes if possible(box)]
         if not boxes or not any(self._losses[arm]):
             return Bound(lower=0, upper=0, nodes=0)
-        finite = sum(loss for loss in self._losses[arm] if loss < UNBOUNDED)
-        # No record reaches `cap` by finite losses, so one that does has lost UNBOUNDED.
-        cap = min(finite + self._unit(arm, UNBOUNDED - 1), UNBOUNDED)
-        found, shift = self._search(boxes, {arm: cap}, limits=[-1], best=True, nodes=nodes)
-        upper = found.upper << shift
+        # No record gets above all finite losses without one that has no bound.
+        cap = self._cap(arm, sum(loss for loss in self._losses[arm] if loss < UNBOUNDED))
+        weights, shift = self._weights(arm, cap)
+        found = search(
+            whole(self._cells.shape(), [weights]),
+            [self._cells.inside(box) for box in boxes],
+            limits=[-1],
+            enough=cap >> shift,
+            nodes=nodes,
+        )
         lower = 0 if found.point is None else self._load(found.point, arm)
+        upper = min(found.upper << shift, sum(self._losses[arm]))
         return Bound(
             lower=UNBOUNDED if lower >= cap else lower, upper=UNBOUNDED if upper >= cap else upper, nodes=found.nodes
         )
@@ -121,40 +128,36 @@ class Overlap:
         boxes = [box for box in region.boxes if possible(box)]
         if not boxes or any(sum(self._losses[arm]) <= limit for arm, limit in limits.items()):
             return Verdict(within=True, witness=None, nodes=0)  # by plain addition
-        caps = {}
-        for arm, limit in limits.items():
-            u = self._unit(arm, limit)
-            caps[arm] = (limit // u + 1) * u
-        found, _ = self._search(boxes, caps, limits=list(limits.values()), best=False, nodes=nodes)
+        cut = [self._weights(arm, self._cap(arm, limit)) for arm, limit in limits.items()]
+        found = search(
+            whole(self._cells.shape(), [weights for weights, _ in cut]),
+            [self._cells.inside(box) for box in boxes],
+            limits=[limit >> shift for limit, (_, shift) in zip(limits.values(), cut, strict=True)],
+            enough=None,
+            nodes=nodes,
+        )
         if found.point is None:
             return Verdict(within=found.solved, witness=None, nodes=found.nodes)
         over = all(self._load(found.point, arm) > limit for arm, limit in limits.items())
         witness = self._cells.record(boxes[found.part], found.point.tolist()) if over else None
         return Verdict(within=False, witness=witness, nodes=found.nodes)
 
-    def _search(
-        self, boxes: list[Box], caps: Mapping[Arm, int], *, limits: list[int], best: bool, nodes: int
-    ) -> tuple[Found, int]:
-        """Search with every loss cut down to its cap. Where the losses of an arm add up to too much for 64 bits they
-        are counted in units of 2^shift, rounded up, and limits down: safe, and no less than exact elsewhere."""
-        shape = self._cells.shape()
-        weights = [np.minimum(self._array(arm), cap) for arm, cap in caps.items()]
-        largest_sum = max(float(weight[shape.event].sum(dtype=np.float64)) for weight in weights)
-        shift = max(0, int(np.frexp(largest_sum)[1]) + 1 - MOST_BITS)
-        weights = [-(-weight >> shift) for weight in weights]
-        found = search(
-            whole(shape, weights),
-            [self._cells.inside(box) for box in boxes],
-            limits=[limit >> shift for limit in limits],
-            enough=max(caps.values()) >> shift if best else None,
-            nodes=nodes,
-        )
-        return found, shift
-
-    def _unit(self, arm: Arm, limit: int) -> int:
-        """What all losses within the limit are multiples of."""
+    def _cap(self, arm: Arm, limit: int) -> int:
+        """What a loss over the limit may be cut down to: over it as well, and as round as the losses within it."""
         losses = self._array(arm)
-        return max(1, int(np.gcd.reduce(losses[losses <= limit])))
+        unit = max(1, int(np.gcd.reduce(losses[losses <= limit])))
+        return min(UNBOUNDED, (limit // unit + 1) * unit)
+
+    def _weights(self, arm: Arm, cap: int) -> tuple[Integers, int]:
+        """Each event's loss, cut down to the cap, in units of 2^shift, rounded up.
+
+        The shift is 0 unless all pieces together would leave 64 bits. Then a bound is still safe, limits being
+        rounded down, and a record that is over is looked at again in exact numbers.
+        """
+        losses = np.minimum(self._array(arm), cap)
+        together = losses[self._cells.shape().event].sum(dtype=np.float64)
+        shift = max(0, math.frexp(together)[1] + 1 - MOST_BITS)
+        return -(-losses >> shift), shift
 
     def _array(self, arm: Arm) -> Integers:
         if arm not in self._arrays:

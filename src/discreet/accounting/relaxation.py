@@ -1,20 +1,19 @@
 """The bound: split every loss over the columns that it narrows, add up each column's fullest cell.
 
-A piece is a box with a weight for each arm (pure, rho, or one of them). A record picks one cell in
-each column; it holds a piece if its cell lies in every side of the piece.
+A piece is a box with a weight in each arm (pure, rho, or one of them). A record takes one cell in each column and
+holds the pieces in all of whose sides its cells lie; its load is the sum of their weights.
 
-Guarantee: for every record, its load is at most `Relaxed.total`, and at most `total` less what the
-    cell it picks in one column lacks against that column's fullest cell.
-Because: let a piece's weight be w = q_1 + ... + q_k over its k sides, all q >= 0. A record that holds
-    the piece meets all k parts in its own cells, so they give w; one that does not meets some of them,
-    which give at least 0. So a record's load is at most the sum over columns of what its cells carry,
-    and that is at most the sum of the fullest. This holds for every split; a good one only
-    makes it tight, so the split is sought with floats, then rounded to whole units that add up to w,
-    and everything certified is whole-number arithmetic in 64 bits, whose sums cannot overflow
-    because all weights of an arm add up to less than 2^62 (`search.scaled`).
+Guarantee: a record's load is at most `Relaxed.total`, and if in one column it takes a cell that carries less
+    than that column's fullest, at most `total` less the difference.
+Because: write a piece's weight as w = q_1 + ... + q_k over its k sides, all q >= 0, and let each cell carry the
+    parts of the sides that it lies in. A record that holds the piece meets all k parts in its cells, which
+    give w; one that does not meets some of them, which give at least 0. So its load is at most what its
+    cells carry together, and that is at most the sum of the fullest.
 
-The best split is the dual of a linear program (weights times y, y at most the share x of the cells in
-each side); it is exact when every piece has one side.
+This holds for every split. A good one makes it tight (the best is the dual of a linear program, and exact
+where every piece has one side), so it is sought with floats, which are free to be wrong, and then rounded
+to whole parts that add up to w. Everything certified is whole-number arithmetic in 64 bits, and no sum leaves
+them: the weights of an arm add up to less than 2^62 (`overlap`), and each cell carries at most all of them.
 """
 
 from __future__ import annotations
@@ -29,27 +28,30 @@ from discreet.accounting.cells import Flags, Integers, Shape
 
 Floats = NDArray[np.float64]
 
-#: How sharply a step looks at the fullest cells, as a multiple of the bound, and how far it goes.
+#: How sharply a step looks at the fullest cells (their load, over the bound, times this, is the exponent), and how
+#: far it goes. Found by trial; twice or half of either changes the nodes of a search by a few percent.
 SHARPNESS = 160.0
 STRIDE = 1.0
 
-#: Parts are rounded down from a hair less than their share, so that float rounding cannot make them add up to more.
+#: Parts are rounded down from a hair less than their share, so that float rounding cannot make them exceed the weight.
 HAIR = 1.0 - 2.0**-30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arm:
-    """One kind of loss: what every record here has lost, each piece's weight, and how it is split over its sides."""
+    """One kind of loss: what every record here has lost, the weight of each piece, and the shares of its sides.
+
+    Loads are `constant` and a multiple of `unit`: epsilons tend to be round, and then so are their sums.
+    """
 
     constant: int
     weights: Integers
     shares: Floats
-    #: Loads are `constant` and a multiple of this. Epsilons tend to be round, and then so is every sum of them.
-    unit: int = 1
+    unit: int
 
     @property
     def sum(self) -> int:
-        """What a record would lose that holds everything."""
+        """What a record would lose that held every piece."""
         return self.constant + int(self.weights.sum())
 
     def floor(self, bound: int) -> int:
@@ -63,11 +65,11 @@ class Arm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """What is undecided in a part of the space: pieces that some of its records hold and some do not.
+    """What is undecided in a part of the space: the pieces that some of its records hold and some do not.
 
-    Sides belong to pieces and runs to sides, numbers ascending. `piece`, `column`: of each side; `side`, `start`,
-    `stop`: of each run; `cell`: of each cell here, one that it stands for on the whole axis; `first`: each column's
-    first cell, and at the end the number of cells; `owner`: of each cell, its column.
+    `piece`, `column`: of each side; `side`, `start`, `stop`: of each run; `cell`: of each cell here, one of those it
+    stands for on the whole axis; `first`: of each column its first cell, and at the end the number of cells;
+    `owner`: of each cell its column.
     """
 
     arms: tuple[Arm, ...]
@@ -83,19 +85,19 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relaxed:
-    """A certified bound of one arm: `total`, each cell's `load`, and each column's `top`."""
+    """A certified bound of one arm: what each cell carries, each column's fullest, and the total."""
 
-    total: int
     load: Integers
     top: Integers
+    total: int
 
 
 def whole(shape: Shape, weights: Sequence[Integers]) -> Problem:
-    """The problem of the whole space, losses split evenly."""
+    """The problem of the whole space. `weights`: of each event, for each arm."""
     sides = np.bincount(shape.piece, minlength=len(shape.event))
     even = (1.0 / np.maximum(sides, 1))[shape.piece]
     return Problem(
-        arms=tuple(Arm(constant=0, weights=weight[shape.event], shares=even) for weight in weights),
+        arms=tuple(Arm(constant=0, weights=weight[shape.event], shares=even, unit=1) for weight in weights),
         piece=shape.piece,
         column=shape.column,
         side=shape.side,
@@ -108,38 +110,37 @@ def whole(shape: Shape, weights: Sequence[Integers]) -> Problem:
 
 
 def restrict(problem: Problem, keep: Flags) -> Problem | None:
-    """The part of the space with only these cells; None if some column has none left.
+    """The part of the space that has only these cells; None if a column has none.
 
-    Pieces that miss it are gone, sides that cover it vanish, pieces that cover it turn into a constant, and
-    neighbouring cells that no side tells apart become one.
+    Pieces that miss it go, sides that cover it go, pieces that cover it become constant, and neighbouring cells
+    that no side tells apart become one.
     """
     before = np.zeros(len(keep) + 1, dtype=np.int64)
-    np.cumsum(keep, out=before[1:])
+    keep.cumsum(out=before[1:])
     first = before[problem.first]
-    size = np.diff(first)
+    size = first[1:] - first[:-1]
     if not size.all():
         return None
     start, stop = before[problem.start], before[problem.stop]
     width = stop - start
-    met = np.bincount(problem.side, weights=width, minlength=len(problem.piece))
-    gone = np.zeros(len(problem.arms[0].weights), dtype=np.bool_)
-    gone[problem.piece[met == 0]] = True
-    narrow = (met < size[problem.column]) & ~gone[problem.piece]
-    piece = problem.piece[narrow]
-    live = np.zeros(len(gone), dtype=np.bool_)
-    live[piece] = True
-    piece = (np.cumsum(live) - 1)[piece]
+    met = np.bincount(problem.side, width, len(problem.piece))
+    missed = np.zeros(len(problem.arms[0].weights), dtype=np.bool_)
+    missed[problem.piece[met == 0]] = True
+    narrow = (met < size[problem.column]) & ~missed[problem.piece]
+    live = np.zeros(len(missed), dtype=np.bool_)
+    live[problem.piece[narrow]] = True
+    piece = (live.cumsum() - 1)[problem.piece[narrow]]
     runs = narrow[problem.side] & (width > 0)
     start, stop = start[runs], stop[runs]
     edge = np.zeros(int(before[-1]) + 1, dtype=np.bool_)
     edge[start] = edge[stop] = edge[first] = True
-    joined = np.cumsum(edge) - 1
+    joined = edge.cumsum() - 1
     first = joined[first]
     return Problem(
-        arms=tuple(_narrowed(arm, live, ~(live | gone), narrow, piece) for arm in problem.arms),
+        arms=tuple(_narrowed(arm, live, ~(live | missed), narrow, piece) for arm in problem.arms),
         piece=piece,
         column=problem.column[narrow],
-        side=(np.cumsum(narrow) - 1)[problem.side[runs]],
+        side=(narrow.cumsum() - 1)[problem.side[runs]],
         start=joined[start],
         stop=joined[stop],
         cell=problem.cell[keep][edge[:-1]],
@@ -159,26 +160,27 @@ def _narrowed(arm: Arm, live: Flags, covering: Flags, narrow: Flags, piece: Inte
 
 
 def _owner(first: Integers) -> Integers:
-    return np.repeat(np.arange(len(first) - 1), np.diff(first))
+    return np.repeat(np.arange(len(first) - 1), first[1:] - first[:-1])
 
 
 def tighten(problem: Problem, number: int, *, steps: int, enough: int) -> Problem:
-    """The same problem with a better split of one arm, or the same one. Floats, and free to be wrong.
+    """The same problem with a better split of one arm, as far as some steps find one. Floats, never certified.
 
-    Each step looks where the records that matter are (a softmax of the loads in each column) and moves a
-    piece's weight away from the sides that most of them lie in. Stops when the bound is down to `enough`.
+    Each step looks where the fullest records are (a softmax of each column's loads) and moves a piece's weight away
+    from the sides in which most of them lie. Stops once the bound is down to `enough`.
     """
     arm = problem.arms[number]
     weights = arm.weights.astype(np.float64)[problem.piece]
-    best, shares = np.inf, arm.shares
-    chosen = shares
+    best, chosen, shares = np.inf, arm.shares, arm.shares
+    if len(problem.piece) == len(arm.weights):
+        steps = 0  # every piece has one side: nothing to choose
     for step in range(steps + 1):
         load = lay(problem, weights * shares)
         top = np.maximum.reduceat(load, problem.first[:-1])
         total = float(top.sum())
         if total < best:
             best, chosen = total, shares
-        if step == steps or best <= enough - arm.constant or total <= 0:
+        if step == steps or total <= max(0, enough - arm.constant):
             break
         shares = _step(problem, shares, (load - top[problem.owner]) * (SHARPNESS / total), len(arm.weights))
     arms = list(problem.arms)
@@ -190,7 +192,7 @@ def _step(problem: Problem, shares: Floats, energy: Floats, pieces: int) -> Floa
     crowd = np.exp(energy)
     crowd /= np.bincount(problem.owner, crowd)[problem.owner]
     before = np.zeros(len(crowd) + 1)
-    np.cumsum(crowd, out=before[1:])
+    crowd.cumsum(out=before[1:])
     inside = np.bincount(problem.side, before[problem.stop] - before[problem.start], len(problem.piece))
     shares = shares * np.exp(-STRIDE * inside)
     shares /= np.bincount(problem.piece, shares, pieces)[problem.piece]
@@ -198,23 +200,32 @@ def _step(problem: Problem, shares: Floats, energy: Floats, pieces: int) -> Floa
 
 
 def lay(problem: Problem, amounts: Floats) -> Floats:
-    """What each cell carries when every side lays its amount on its cells."""
+    """What each cell carries when every side lays its amount on its cells. Floats: for choices, never for bounds."""
     parts = amounts[problem.side]
     change = np.bincount(problem.start, parts, len(problem.cell) + 1)
     change -= np.bincount(problem.stop, parts, len(problem.cell) + 1)
-    return np.cumsum(change[:-1])
+    return change[:-1].cumsum()
+
+
+def lay_exactly(problem: Problem, amounts: Integers) -> Integers:
+    """What each cell carries, in whole units."""
+    parts = amounts[problem.side]
+    change = np.zeros(len(problem.cell) + 1, dtype=np.int64)
+    np.add.at(change, problem.start, parts)
+    np.subtract.at(change, problem.stop, parts)
+    return change[:-1].cumsum()
 
 
 def relax(problem: Problem, number: int) -> Relaxed:
     """The certified bound of one arm under its present split."""
     arm = problem.arms[number]
-    load = spread(problem, split(problem, arm))
+    load = lay_exactly(problem, split(problem, arm))
     top = np.maximum.reduceat(load, problem.first[:-1])
-    return Relaxed(total=arm.constant + int(top.sum()), load=load, top=top)
+    return Relaxed(load=load, top=top, total=arm.constant + int(top.sum()))
 
 
 def split(problem: Problem, arm: Arm) -> Integers:
-    """Whole parts, none negative, that add up to each piece's weight: rounded down, the rest on its last side."""
+    """Whole parts, none negative, that add up to each piece's weight: rounded down, and the rest on its last side."""
     parts = np.floor(arm.weights[problem.piece] * (arm.shares * HAIR)).astype(np.int64)
     rest = arm.weights.copy()
     np.subtract.at(rest, problem.piece, parts)
@@ -224,12 +235,3 @@ def split(problem: Problem, arm: Arm) -> Integers:
     last[problem.piece] = np.arange(len(parts))
     parts[last] += rest
     return parts
-
-
-def spread(problem: Problem, amounts: Integers) -> Integers:
-    """What each cell carries, in whole units."""
-    parts = amounts[problem.side]
-    change = np.zeros(len(problem.cell) + 1, dtype=np.int64)
-    np.add.at(change, problem.start, parts)
-    np.subtract.at(change, problem.stop, parts)
-    return np.cumsum(change[:-1])

@@ -9,7 +9,6 @@ import csv
 import json
 import os
 import random
-import shlex
 import sys
 import tempfile
 from contextlib import contextmanager, redirect_stdout
@@ -102,13 +101,18 @@ def tour(*, as_json: bool) -> None:
                     code = call([*arguments, "--json"])
                 seen.append({"command": command, "exit_code": code, "output": json.loads(caught.getvalue())})
                 continue
-            print(f"\n# {words}\n$ discreet {shlex.join(command)}", flush=True)
+            print(f"\n# {words}\n$ discreet {' '.join(map(_quoted, command))}", flush=True)
             with _errors_in_order():
                 call(arguments)
     if as_json:
         print(json.dumps({"steps": seen}))
     else:
         print("\nThat is all. Next: discreet init, in a folder of your own.")
+
+
+def _quoted(word: str) -> str:
+    """A word as a person would type it: questions in double quotes."""
+    return f'"{word}"' if " " in word else word
 
 
 @contextmanager

@@ -35,6 +35,11 @@ Within = Annotated[str | None, typer.Option("--within", help="Spend what it take
 Confidence = Annotated[str, typer.Option("--confidence", help="The confidence of intervals.")]
 HERE = Path(".")
 
+#: Stopped by the keyboard, as shells count it.
+STOPPED = 130
+#: The root of what the parser raises; typer shows only its leaves.
+_WRONG_USAGE: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+
 
 @app.command()
 def init(
@@ -271,31 +276,23 @@ def run(arguments: list[str] | None = None) -> None:
 
 def call(words: list[str]) -> int:
     """Run the command line; return the exit code."""
-    import click
-
     as_json = "--json" in words
     try:
-        app(words, standalone_mode=False, prog_name="discreet")
+        code = app(words, standalone_mode=False, prog_name="discreet")  # an Exit inside is returned
     except DiscreetError as problem:
         show.failure(problem, failure_data(problem), as_json=as_json)
         return problem.exit_code
-    except click.exceptions.NoArgsIsHelpError:
+    except _WRONG_USAGE as problem:
+        wrong = UsageError(problem.format_message().strip() or "a verb is missing", hint="discreet --help")
+        show.failure(wrong, failure_data(wrong), as_json=as_json)
         return 2
-    except typer.Exit as problem:
-        return problem.exit_code
-    except click.ClickException as problem:
-        show.failure(
-            UsageError(problem.format_message(), hint="discreet --help"),
-            {"error": problem.format_message()},
-            as_json=as_json,
-        )
-        return 2
-    except (KeyboardInterrupt, click.Abort):
-        print("stopped; what was charged stays charged", file=sys.stderr)
-        return 130
+    except (KeyboardInterrupt, typer.Abort):
+        code = STOPPED
     except BrokenPipeError:
         return 141
-    return 0
+    if code == STOPPED:
+        print("stopped; what was charged stays charged", file=sys.stderr)
+    return code if isinstance(code, int) else 0
 
 
 def failure_data(problem: DiscreetError) -> dict[str, Any]:

@@ -21,13 +21,13 @@ from __future__ import annotations
 
 from typing import Literal, assert_never
 
-from discreet.schema.column import Boolean, Category, Column, Moment, Number, Text, domain
+from discreet.engines.stored import MOST_STORED, bounds
+from discreet.schema.column import Boolean, Category, Column, Moment, Number, Text
 from discreet.sql.write import text_literal
 
 Kind = Literal["boolean", "integer", "number", "date", "timestamp", "nanoseconds", "text", "word"]
 
-#: Codes lie strictly inside 64 bits, so that a number beyond them is still seen to be clamped.
-MOST_STORED = 2**63 - 2
+#: Beyond every bound.
 FAR = MOST_STORED + 1
 
 _BLANKS = "' ' || chr(9) || chr(10) || chr(11) || chr(12) || chr(13)"
@@ -50,7 +50,7 @@ _KINDS: dict[str, Kind] = {
     **dict.fromkeys(("UBIGINT", "HUGEINT", "UHUGEINT", "FLOAT", "DOUBLE"), "number"),
     "DATE": "date",
     **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP WITH TIME ZONE"), "timestamp"),
-    "TIMESTAMP_NS": "nanoseconds",
+    **dict.fromkeys(("TIMESTAMP_NS", "TIMESTAMPTZ_NS"), "nanoseconds"),
     "VARCHAR": "text",
     **dict.fromkeys(("UUID", "TIME"), "word"),
 }  # fmt: skip
@@ -98,27 +98,6 @@ def raw_sql(column: Column, value: str, kind: Kind, *, code: str = "NULL") -> st
             return word_sql(value, kind)
         case _:
             assert_never(column)
-
-
-def bounds(column: Column) -> tuple[int, int] | None:
-    """The least and the largest code that the stored column takes; None for text."""
-    if isinstance(column, Number | Moment):
-        low = -MOST_STORED if column.low is None else column.low
-        high = MOST_STORED if column.high is None else column.high
-        return low, high
-    limits = domain(column)
-    return None if limits is None else (limits[0], limits[1] - 1)
-
-
-def storage(column: Column) -> str:
-    """The smallest DuckDB type that holds every code of a column."""
-    limits = bounds(column)
-    if limits is None:
-        return "VARCHAR"
-    for bits, name in ((7, "TINYINT"), (15, "SMALLINT"), (31, "INTEGER")):
-        if -(2**bits) <= limits[0] and limits[1] < 2**bits:
-            return name
-    return "BIGINT"
 
 
 def word_sql(value: str, kind: Kind) -> str:

@@ -12,23 +12,22 @@ and takes its name only when it is whole and on disk.
 from __future__ import annotations
 
 import glob
-import os
 import re
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from discreet.engines.conversion import Kind, bounds, kind_of, raw_sql, storage, takes, word_sql
+from discreet.engines.conversion import Kind, kind_of, raw_sql, takes, word_sql
 from discreet.engines.engine import Making
 from discreet.engines.source import Source
-from discreet.errors import DiscreetError, Refused, SchemaError, UsageError
+from discreet.engines.stored import arrow_schema, bounds, check_declarable, new_file, storage
+from discreet.errors import DiscreetError, SchemaError, UsageError
 from discreet.schema.column import Boolean, Category, Column, Moment, Number, type_name
 from discreet.schema.schema import Schema
 from discreet.sql.write import identifier, text_literal
@@ -48,19 +47,7 @@ def declare(cursor: duckdb.DuckDBPyConnection, schema: Schema, source: Source, *
         values = [f"s.{identifier(names[place])}" for place in places]
         _lists(cursor, schema)
         sql = select_sql(schema, values, chosen, source=source_sql(source))
-        making = _write(cursor.sql(sql).to_arrow_reader(ROWS_AT_ONCE), schema, target, source, before)
-    return making
-
-
-def check_declarable(schema: Schema) -> None:
-    """Refuse what this version must not make: an untruncated table of persons could be answered row by row."""
-    if not schema.unit.is_row:
-        raise Refused(
-            f"{schema.table!r} protects persons with many rows, which this version does not make yet",
-            hint="declare a table with one row a person, without `person`",
-        )
-    if not schema.columns:
-        raise SchemaError(f"table {schema.table!r} declares no column", hint=f"[tables.{schema.table}.columns.NAME]")
+        return _write(cursor.sql(sql).to_arrow_reader(ROWS_AT_ONCE), schema, target, source, before)
 
 
 def source_sql(source: Source) -> str:
@@ -155,7 +142,8 @@ def _write(
 ) -> Making:
     """Write the stored columns, count the rest."""
     tally = _Tally(schema)
-    with _new_file(target) as stream, pq.ParquetWriter(stream, arrow_schema(schema)) as writer:
+    few = [column.name for column in schema.columns if storage(column) not in ("INTEGER", "BIGINT")]
+    with new_file(target) as stream, pq.ParquetWriter(stream, arrow_schema(schema), use_dictionary=few) as writer:
         for batch in batches:
             writer.write_batch(tally.stored(batch))
         if source.stamp() != before:
@@ -185,37 +173,6 @@ class _Tally:
 
     def making(self) -> Making:
         return Making(exact_rows=self._rows, exact_nulled=self._nulled, exact_clamped=self._clamped)
-
-
-def arrow_schema(schema: Schema) -> Any:
-    """The columns of a declared table's file."""
-    types = {"TINYINT": pa.int8(), "SMALLINT": pa.int16(), "INTEGER": pa.int32(), "BIGINT": pa.int64()}
-    return pa.schema([(column.name, types.get(storage(column), pa.string())) for column in schema.columns])
-
-
-@contextmanager
-def _new_file(target: Path) -> Iterator[BinaryIO]:
-    """A file for its owner only that becomes `target` when it is whole and on disk, and vanishes otherwise."""
-    try:
-        for folder in reversed([folder for folder in target.parents if not folder.exists()]):
-            folder.mkdir(mode=0o700)
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        try:
-            with os.fdopen(handle, "wb") as stream:
-                yield stream
-                stream.flush()
-                os.fsync(stream.fileno())
-            os.replace(name, target)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-        folder_handle = os.open(target.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder_handle)
-        finally:
-            os.close(folder_handle)
-    except OSError as problem:
-        raise UsageError(f"the declared table cannot be written: {problem.strerror}") from None
 
 
 @contextmanager

@@ -36,7 +36,7 @@ class DuckDBEngine:
 
     def __init__(self, *, threads: int | None = None, memory_mb: int = 2048, deadline_s: float = 60.0) -> None:
         """`deadline_s` bounds one question; `threads` is as many as this process may use, unless given."""
-        self._threads = threads or len(os.sched_getaffinity(0))
+        self._threads = threads or _usable_processors()
         self._memory_mb = memory_mb
         self._deadline_s = deadline_s
         self._lock = threading.Lock()
@@ -66,7 +66,7 @@ class DuckDBEngine:
             with self._cursor({file.parent}) as cursor, self._deadline(cursor):
                 sql = count_sql(cells, schema, source=_DECLARED)
                 found = cursor.execute(sql, [glob.escape(str(file))]).fetchnumpy()
-            return Exact(_dense(found["cell"], found["rows"], size=cells.size))
+            return Exact(_dense(np.asanyarray(found["cell"]), np.asarray(found["rows"]), size=cells.size))
         except Exception as problem:  # Whatever it is, the question was charged, and the cause may hold a cell.
             raise EngineFailure("the declared table could not be counted") from problem
 
@@ -106,6 +106,10 @@ class DuckDBEngine:
             timer.cancel()
 
 
+def _usable_processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def _connect(folders: tuple[str, ...], *, threads: int, memory_mb: int) -> duckdb.DuckDBPyConnection:
     """A database in memory that can read these folders and nothing else, for good."""
     # A path is read as a glob, so it is asked for in its escaped spelling and opened in its own.
@@ -126,6 +130,8 @@ def _connect(folders: tuple[str, ...], *, threads: int, memory_mb: int) -> duckd
     for statement in (
         "SET TimeZone = 'UTC'",
         "SET enable_external_file_cache = false",  # a file may be replaced under the same name
+        # A CSV's size is guessed too small, and the source must not become the side held in memory.
+        "SET disabled_optimizers = 'join_order,build_side_probe_side'",
         f"SET allowed_directories = [{', '.join(text_literal(folder) for folder in reached)}]",
         "SET enable_external_access = false",
         "SET lock_configuration = true",

@@ -166,6 +166,8 @@ class Account:
             return Amount(epsilon=self.guarantee.epsilon, delta=self.guarantee.delta)
         total = self.total
         epsilon = opened.spent_epsilon(pure=total.pure, rho=total.rho)
+        if self.room() == Room(pure=0, rho=0):
+            epsilon = opened.epsilon  # the conversion, on its grid, stops just short of the limit
         by_pure = opened.accounting != "zcdp" and Fraction(total.pure, EPSILON_UNITS) <= epsilon
         delta = min(Fraction(self.delta, DELTA_UNITS), opened.keys)
         if epsilon > 0 and not by_pure:

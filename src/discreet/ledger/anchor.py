@@ -65,7 +65,6 @@ class Anchor:
     def __init__(self, folder: Path, key: bytes) -> None:
         self.folder = folder
         self.key = key
-        self._held: int | None = None
 
     @staticmethod
     def place(ledger: str) -> Path:
@@ -153,20 +152,11 @@ class Anchor:
             descriptor = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             _acquire(descriptor)
-            self._held = descriptor
             yield
         finally:
-            self._held = None
             with suppress(OSError):
                 fcntl.flock(descriptor, fcntl.LOCK_UN)  # not only close: a fork may hold a copy
             os.close(descriptor)
-
-    def forget_lock(self) -> None:
-        """After a fork, in the child: let go of a descriptor that a thread of the parent held."""
-        if self._held is not None:
-            with suppress(OSError):
-                os.close(self._held)
-            self._held = None
 
     def _mac(self, body: str) -> str:
         return hmac.digest(self.key, b"head " + body.encode("ascii"), "sha256").hex()

@@ -48,7 +48,7 @@ class Journal:
         self.state = state
         self._since = anchor.read().since
         self._lock = threading.RLock()
-        self._pid = os.getpid()
+        self._let_go = False
         self._anchored = 0
         self._pending = False
         self._stopped = False
@@ -103,8 +103,8 @@ class Journal:
         """The critical section: inside it the state is the newest there is and nobody else writes."""
         with self._lock:
             self._refuse_if_stopped()
-            if self._pid != os.getpid():
-                self._reopen()
+            if self._let_go:
+                self.store, self._let_go = SqliteStore.open(self.path), False
             with self.anchor.lock():
                 try:
                     self.store.begin()
@@ -155,17 +155,15 @@ class Journal:
             self._stopped = True
             self.store.close()
 
-    def after_fork(self) -> None:
-        """In a forked child: a thread of the parent may have held the locks, and its connection is not ours."""
-        self._lock = threading.RLock()
-        self.anchor.forget_lock()
-        self.store.abandon()
+    def before_fork(self) -> None:
+        """Wait for the end of a section and let go of the database; parent and child open it again, apart."""
+        self._lock.acquire()
+        self.store.close()
+        self._let_go = True
 
-    def _reopen(self) -> None:
-        fresh = Journal.attach(self.path)
-        self.store, self.anchor, self.state = fresh.store, fresh.anchor, fresh.state
-        self._since, self._pid, self._pending = fresh._since, os.getpid(), False
-        _JOURNALS.discard(fresh)
+    def after_fork(self) -> None:
+        """In the parent and in the child, whose only thread is the one that took the lock."""
+        self._lock.release()
 
     def _refuse_if_stopped(self) -> None:
         if self._stopped:
@@ -216,7 +214,7 @@ class Journal:
 
 def ledger_id(store: Store) -> str:
     """The id that the first entry names. Not yet verified: it only says which key to verify with."""
-    first = next(store.entries(after=0), None)
+    first = next(store.entries(), None)
     try:
         found = json.loads(first.body)["ledger"] if first is not None else None
     except (ValueError, KeyError, TypeError):
@@ -230,7 +228,7 @@ def load(store: Store, anchor: Anchor | None) -> State:
     """Fold the whole chain, every row verified, and compare the tables and the stored answers with it."""
     state = State()
     since = anchor.read().since if anchor else 1
-    fold(store.entries(after=0), state, key=anchor.key if anchor else None, since=since)
+    fold(store.entries(), state, key=anchor.key if anchor else None, since=since)
     if anchor and state.seq < since and anchor.common(state.digests) < state.seq:
         row = anchor.common(state.digests) + 1
         raise LedgerTampered(f"row {row} of the ledger is not the one that its anchor has seen", row=row)
@@ -249,7 +247,7 @@ def fold(entries: Iterator[Entry], state: State, *, key: bytes | None, since: in
 
 def check_tables(store: Store, state: State) -> None:
     """Compare balances, charges and answers with the chain."""
-    row = tables.first_difference(tables.all_rows(state), store.rows())
+    row = tables.first_difference(tables.all_rows(state), store.rows(), last=state.seq)
     if row is not None:
         raise LedgerTampered(f"the ledger's tables are not what row {row} of its chain says", row=row, hint=_RESTORE)
     missing = dict(state.answers)
@@ -299,9 +297,18 @@ def _publish(draft: Path, path: Path) -> None:
         os.close(folder)
 
 
-def _after_fork() -> None:
+_FORKING: list[Journal] = []
+
+
+def _before_fork() -> None:
     for journal in list(_JOURNALS):
-        journal.after_fork()
+        journal.before_fork()
+        _FORKING.append(journal)
 
 
-os.register_at_fork(after_in_child=_after_fork)
+def _after_fork() -> None:
+    while _FORKING:
+        _FORKING.pop().after_fork()
+
+
+os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)

@@ -273,7 +273,7 @@ class Ledger:
     def entries(self) -> Iterator[Entry]:
         """Every entry, in order, for showing and exporting."""
         with self._journal.section():
-            found = list(self._journal.store.entries(after=0))
+            found = list(self._journal.store.entries())
         return iter(found)
 
     # -- trust --------------------------------------------------------------------------------

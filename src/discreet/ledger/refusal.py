@@ -56,7 +56,7 @@ def _by_rho(account: Account, opened: Guarantee, limits: Limits, cost: Cost) -> 
         f"{exact.show(Fraction(limit - spent, RHO_UNITS))} left of {exact.show(Fraction(limit, RHO_UNITS))} "
         f"(epsilon {exact.show(opened.epsilon)} at delta {exact.show(opened.delta_rho)})",
         needed=(after - before, Fraction(cost.delta, DELTA_UNITS)),
-        left=(max(Fraction(0), opened.epsilon - before), _delta_left(account)),
+        left=(max(Fraction(0), opened.epsilon - before) if spent < limit else Fraction(0), _delta_left(account)),
     )
 
 

@@ -103,7 +103,7 @@ def _charge_gap(journal: Journal) -> tuple[str, ...]:
             return ()
         shared = State()
         count = journal.common()
-        fold(itertools.islice(journal.store.entries(after=0), count), shared, key=None, since=1)
+        fold(itertools.islice(journal.store.entries(), count), shared, key=None, since=1)
         cause = f"row {count + 1} to {head.seq} of an anchored history are not in the ledger"
         body = gap_body(journal.state, shared, head, cause=cause)
         journal.append("gap", body)

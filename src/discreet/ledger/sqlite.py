@@ -9,18 +9,22 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 from discreet.errors import LedgerFault
-from discreet.ledger.chain import KINDS, Entry
+from discreet.ledger.chain import KINDS, START, Entry
 from discreet.ledger.place import refuse_network
 from discreet.ledger.tables import Rows
 
 #: How long a writer waits for another before it gives up.
 WAIT_S = 60
+
+#: The least number that a row can have. A row below 1 is not ours, and must be seen.
+_LEAST = -(2**63)
 
 _KINDS = ", ".join(f"'{kind}'" for kind in sorted(KINDS))
 _BALANCES = ["pure", "rho", "pure_sum", "rho_sum"]
@@ -80,13 +84,24 @@ SCHEMA = (
         for table in ("entries", "charges", "answers")
         for act in ("UPDATE", "DELETE")
     ),
+    f"""CREATE TRIGGER entries_insert BEFORE INSERT ON entries
+        WHEN NEW.seq IS NOT (SELECT coalesce(max(seq), 0) + 1 FROM entries)
+            OR NEW.previous IS NOT coalesce((SELECT digest FROM entries WHERE seq = NEW.seq - 1), '{START}')
+        BEGIN SELECT RAISE(ABORT, 'entries follow one another'); END""",
+    *(  # without these, INSERT OR REPLACE would delete in silence
+        f"""CREATE TRIGGER {table}_insert BEFORE INSERT ON {table}
+        WHEN EXISTS (SELECT 1 FROM {table} WHERE id = NEW.id)
+        BEGIN SELECT RAISE(ABORT, '{table} are append-only'); END"""
+        for table in ("charges", "answers")
+    ),
     f"""CREATE TRIGGER segments_fall BEFORE UPDATE ON segments
         WHEN {" OR ".join(f"NEW.{name} < OLD.{name}" for name in _BALANCES)}
         BEGIN SELECT RAISE(ABORT, 'a balance never falls'); END""",
 )
 
-#: Connections of a parent process. Closing one here would drop the parent's locks, so they are kept for ever.
-_ABANDONED: list[sqlite3.Connection] = []
+#: The connections that are open. SQLite keeps its locks for each process and does not notice a fork: in a child
+#: of a process that had one open, even a new connection would believe that it holds locks which it does not.
+_OPEN: WeakSet[SqliteStore] = WeakSet()
 
 
 class SqliteStore:
@@ -96,6 +111,8 @@ class SqliteStore:
         self.path = path
         self._connection = connection
         self._file = _identity(path)
+        self._pid = os.getpid()
+        _OPEN.add(self)
 
     @staticmethod
     def create(path: Path) -> SqliteStore:
@@ -115,6 +132,7 @@ class SqliteStore:
     def open(path: Path) -> SqliteStore:
         """A store that exists; refused where its tables, checks and triggers are not the ones we made."""
         refuse_network(path.parent)
+        _refuse_forked(_OPEN)
         if not path.is_file():
             raise LedgerFault(f"there is no ledger at {path.name!r}", hint="discreet init makes one")
         with _faults():
@@ -126,6 +144,7 @@ class SqliteStore:
             return SqliteStore(path, connection)
 
     def begin(self) -> None:
+        _refuse_forked([self])
         with _faults():
             if _identity(self.path) != self._file:
                 raise LedgerFault("the ledger's file was replaced while it was open", hint="open it again")
@@ -140,12 +159,11 @@ class SqliteStore:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
 
-    def entries(self, *, after: int) -> Iterator[Entry]:
+    def entries(self, *, after: int | None = None) -> Iterator[Entry]:
+        least = _LEAST if after is None else after + 1
+        select = "SELECT seq, time, kind, body, previous, digest, mac FROM entries WHERE seq >= ? ORDER BY seq"
         with _faults():
-            for seq, time, kind, body, previous, digest, mac in self._connection.execute(
-                "SELECT seq, time, kind, body, previous, digest, mac FROM entries WHERE seq > ? ORDER BY seq",
-                (after,),
-            ):
+            for seq, time, kind, body, previous, digest, mac in self._connection.execute(select, (least,)):
                 yield Entry(seq=seq, time=time, kind=kind, body=body, previous=previous, digest=digest, mac=mac)
 
     def append(self, entry: Entry, rows: Rows, *, payload: tuple[str, str, str] | None = None) -> None:
@@ -192,11 +210,9 @@ class SqliteStore:
             return "" if found == ["ok"] else "SQLite finds its file damaged"
 
     def close(self) -> None:
+        _OPEN.discard(self)
         with suppress(sqlite3.Error):
             self._connection.close()
-
-    def abandon(self) -> None:
-        _ABANDONED.append(self._connection)
 
     def _insert(self, table: str, row: tuple[Any, ...]) -> None:
         self._connection.execute(f"INSERT INTO {table} VALUES ({_marks(row)})", row)
@@ -266,6 +282,13 @@ def _wanted_schema() -> list[tuple[Any, ...]]:
         return _schema(connection)
     finally:
         connection.close()
+
+
+def _refuse_forked(stores: Iterable[SqliteStore]) -> None:
+    if any(store._pid != os.getpid() for store in stores):
+        raise LedgerFault(
+            "this process was forked from one that was using a ledger just then", hint="start it as a new process"
+        )
 
 
 def _identity(path: Path) -> tuple[int, int]:

@@ -25,8 +25,8 @@ class Store(Protocol):
     def rollback(self) -> None:
         """Forget the transaction. Never raises."""
 
-    def entries(self, *, after: int) -> Iterator[Entry]:
-        """The entries with a larger number than `after`, in order, as they stand."""
+    def entries(self, *, after: int | None = None) -> Iterator[Entry]:
+        """The entries with a larger number than `after`, or all, in order, as they stand."""
 
     def append(self, entry: Entry, rows: Rows, *, payload: tuple[str, str, str] | None = None) -> None:
         """Write an entry, the rows that it touched, and the (id, sha256, payload) of an answer."""
@@ -45,6 +45,3 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Let go of it."""
-
-    def abandon(self) -> None:
-        """After a fork: never touch the parent's connection, not even to close it."""

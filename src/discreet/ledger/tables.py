@@ -54,11 +54,17 @@ def all_rows(state: State) -> Rows:
     )
 
 
-def first_difference(wanted: Rows, found: Rows) -> int | None:
-    """The first row of the chain at which the tables are not what they should be; None when they are."""
+def first_difference(wanted: Rows, found: Rows, *, last: int) -> int | None:
+    """The first row of the chain at which the tables are not what they should be; None when they are.
+
+    `last` is the chain's last row. Tables that know a later one say that the chain's end is missing.
+    """
     if wanted == found:
         return None
-    return min([*_seqs_missing(wanted, found)] or [*_seqs_missing(found, wanted)], default=0)
+    strange = [*_seqs_missing(found, wanted)]
+    if max(strange, default=0) > last:
+        return last + 1
+    return min([*_seqs_missing(wanted, found)] or strange, default=last)
 
 
 def _seqs_missing(rows: Rows, other: Rows) -> Iterator[int]:

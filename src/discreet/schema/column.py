@@ -37,6 +37,13 @@ class Number:
     def __post_init__(self) -> None:
         if self.step <= 0:
             raise SchemaError(f"column {self.name!r}: step must be above 0")
+        if self.type == "integer" and self.step != 1:
+            raise SchemaError(f"column {self.name!r}: integers have a step of 1", hint='type = "decimal"')
+        if not _plain_step(self.step):
+            raise SchemaError(
+                f"column {self.name!r}: step must be a round decimal number from 1e-12 to 1e12",
+                hint="such as 0.01, 0.25 or 1000: at most 12 places and 5 digits",
+            )
         _check_ordered(self)
 
     def label(self, code: int) -> Label:
@@ -146,9 +153,18 @@ def moment_code(value: object, type_: Literal["date", "timestamp"]) -> Fraction:
         value = datetime(value.year, value.month, value.day)
     if not isinstance(value, datetime):
         raise ValueError("not a date")
-    utc = value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    try:
+        utc = value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("a date outside the calendar") from None
     micros = (utc - EPOCH) // timedelta(microseconds=1)
     return Fraction(micros) if type_ == "timestamp" else Fraction(micros, 86_400_000_000)
+
+
+def _plain_step(step: Fraction) -> bool:
+    """Whether engines can cut decimals to this grid exactly, within 38 digits."""
+    digits = str(int(step * 10**12)).strip("0")
+    return (step * 10**12).denominator == 1 and step <= 10**12 and len(digits) <= 5
 
 
 def _check_ordered(column: Number | Moment) -> None:
@@ -161,5 +177,5 @@ def _check_ordered(column: Number | Moment) -> None:
         return
     if low is None or high is None:
         raise SchemaError(f"column {column.name!r}: bins need low and high")
-    if edges[0] != low or edges[-1] != high + 1 or any(a >= b for a, b in itertools.pairwise(edges)):
+    if len(edges) < 2 or edges[0] != low or edges[-1] != high + 1 or any(a >= b for a, b in itertools.pairwise(edges)):
         raise SchemaError(f"column {column.name!r}: edges must rise from low to high")

@@ -23,6 +23,9 @@ from discreet.schema.unit import PrivacyUnit
 NAME = "discreet.toml"
 DEFAULT_LEDGER = "sqlite:///.discreet/ledger.db"
 
+#: More bins than this are no longer bins, and would have to be written out.
+MOST_BINS = 10_000
+
 _BUDGET = {"epsilon", "delta", "delta_keys"}
 _TABLE = {
     "source", "engine", "budget", "accounting", "person", "rows_per_person", "public", "population", "columns",
@@ -51,14 +54,21 @@ class ProjectFile:
 def read_file(path: Path) -> ProjectFile:
     """Read discreet.toml; one clear sentence where it is wrong."""
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Fraction)
+        data = tomllib.loads(path.read_text(encoding="utf-8"), parse_float=_float)
     except FileNotFoundError:
         raise ProjectError(f"there is no {NAME} here", hint="discreet init makes one") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, ValueError) as problem:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, ValueError, RecursionError) as problem:
         raise ProjectError(f"{NAME} is not valid TOML: {problem}") from None
+    except UsageError as problem:
+        raise ProjectError(f"{NAME}: {problem.reason}") from None
     except OSError as problem:
         raise ProjectError(f"{NAME} cannot be read: {problem.strerror}") from None
     return read_project(data)
+
+
+def _float(text: str) -> Fraction:
+    """A TOML float, exactly. NaN, infinities and endless exponents are no numbers here."""
+    return exact.number(text.replace("_", ""), name="a number")
 
 
 def read_project(data: Mapping[str, Any]) -> ProjectFile:
@@ -149,7 +159,7 @@ def _unit(data: Mapping[str, Any], *, where: str) -> PrivacyUnit:
             return PrivacyUnit(person=(person,), rows=rows)
         case list() if person and all(isinstance(part, str) and part for part in person):
             return PrivacyUnit(person=tuple(person), rows=rows)
-        case {"through": str() as through, "on": str() as on}:
+        case {"through": str() as through, "on": str() as on, **rest} if not rest:
             return PrivacyUnit(person=(on,), through=through, rows=rows)
         case _:
             raise SchemaError(f"{where} person must name a column", hint='person = "patient_id"')
@@ -256,8 +266,9 @@ def _edges(
             raise SchemaError(f"{where} edges must begin at low and end at high")
         return (*told[:-1], high + 1)
     size = high - low + 1
-    if not isinstance(bins, int) or isinstance(bins, bool) or not 1 <= bins <= size:
-        raise SchemaError(f"{where} bins must be a whole number from 1 to {size}, the number of grid steps")
+    most = min(size, MOST_BINS)
+    if not isinstance(bins, int) or isinstance(bins, bool) or not 1 <= bins <= most:
+        raise SchemaError(f"{where} bins must be a whole number from 1 to {most}")
     return tuple(low + place * size // bins for place in range(bins + 1))
 
 

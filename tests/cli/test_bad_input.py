@@ -1,0 +1,243 @@
+"""Bad input: one clear sentence, the right exit code, no traceback, nothing charged, nothing lost."""
+
+import subprocess
+import sys
+import time
+
+import pytest
+from clinic import COLUMNS, make, rows_of_ledger, run, say
+
+from discreet.cli.main import call
+
+COUNT = "select count(*) from patients"
+
+
+def told(capsys, words, code):
+    """Run outside a project helper: check code and that stderr is a sentence and no traceback."""
+    capsys.readouterr()
+    assert call(words) == code
+    seen = capsys.readouterr()
+    assert seen.err.strip() and "Traceback" not in seen.err
+    return seen.err
+
+
+def test_no_project(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert "discreet init" in told(capsys, ["query", COUNT, "--epsilon", "1"], 2)
+    assert "no folder" in told(capsys, ["budget", "--project", str(tmp_path / "nowhere")], 2)
+
+
+def test_init_twice(tmp_path, capsys):
+    assert call(["init", "--project", str(tmp_path)]) == 0
+    assert "already" in told(capsys, ["init", "--project", str(tmp_path)], 2)
+
+
+@pytest.mark.parametrize("epsilon", ["0", "-1", "nan", "inf", "1e999", "abc", "", "1e-30", "1e7"])
+def test_strange_budgets(tmp_path, capsys, epsilon):
+    assert "epsilon" in told(capsys, ["init", f"--epsilon={epsilon}", "--project", str(tmp_path)], 2)
+    assert not (tmp_path / "discreet.toml").exists()
+
+
+@pytest.mark.parametrize("epsilon", ["0", "-1", "nan", "inf", "abc", "", "1e-30", "2000", "True"])
+@pytest.mark.parametrize("verb", ["query", "explain"])
+def test_strange_prices(tmp_path, capsys, verb, epsilon):
+    make(tmp_path)
+    before = rows_of_ledger(tmp_path)
+    code, data, _ = run(capsys, tmp_path, verb, COUNT, f"--epsilon={epsilon}")
+    assert code == 2 and "epsilon" in data["reason"]
+    assert rows_of_ledger(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["query", COUNT],
+        ["query", COUNT, "--epsilon", "0.1", "--within", "3"],
+        ["query", COUNT, "--within", "0"],
+        ["query", COUNT, "--within=-5"],
+        ["query", COUNT, "--epsilon", "0.1", "--confidence", "1"],
+        ["query", COUNT, "--epsilon", "0.1", "--confidence", "95"],
+        ["query", COUNT, "--epsilon", "0.1", "--wrong-flag"],
+        ["query", COUNT, "--epsilon", "0.1", "--csv", "/nowhere/at/all.csv"],
+        ["query", COUNT, "--epsilon", "0.1", "--analyst", ""],
+        ["query"],
+        ["explain", COUNT],
+        ["budget", "nothing"],
+        ["budget", "grant"],
+        ["budget", "grant", "patients"],
+        ["budget", "grant", "patients", "--epsilon", "0.5"],
+        ["budget", "patients", "--epsilon", "4"],
+        ["refresh", "nothing"],
+        ["refresh"],
+        ["add", "missing.csv"],
+        ["ledger", "nothing"],
+        ["nothing"],
+    ],
+    ids=" ".join,
+)
+def test_wrong_usage(tmp_path, capsys, words, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    make(tmp_path)
+    before = (tmp_path / "discreet.toml").read_text()
+    told(capsys, words, 2)
+    capsys.readouterr()
+    assert (tmp_path / "discreet.toml").read_text() == before
+    code, data, _ = run(capsys, tmp_path, "budget")
+    assert code == 0 and data["tables"]["patients"]["spent"]["epsilon"] == 0
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("[tables.patients]", "[tables.patients", "TOML"),
+        ('type = "integer"', 'type = "intger"', "intger"),
+        ("low = 0", 'low = "zero"', "low"),
+        ("low = 0", "low = 200", "low is above high"),
+        ("low = 0", "lowest = 0", "did you mean 'low'"),
+        ("high = 99", "high = 1e99", "room"),
+        ("epsilon = 1.0", "epsilon = 0", "epsilon"),
+        ("epsilon = 1.0", "epsilon = nan", ""),
+        ("epsilon = 1.0", "epsilon = -1.0", "epsilon"),
+        ("epsilon = 1.0", "epsilon = true", "epsilon"),
+        ("epsilon = 1.0", "epsilon = 1.0, delta = 1.5", "delta"),
+        ("epsilon = 1.0", "epsilonn = 1.0", "epsilonn"),
+        ("budget = { epsilon = 1.0 }", "", "no budget"),
+        ("budget = { epsilon = 1.0 }", 'budget = { epsilon = 1.0 }\naccounting = "zcdp"', "delta"),
+        ("budget = { epsilon = 1.0 }", 'budget = { epsilon = 1.0 }\naccounting = "magic"', "accounting"),
+        ("budget = { epsilon = 1.0 }", 'population = "nobody"', "nobody"),
+        ('source = "patients.csv"', 'source = "nowhere.csv"', "nowhere.csv"),
+        ('source = "patients.csv"', "source = 3", "source"),
+        ('values = ["F", "M"]', 'values = ["F", "F"]', "twice"),
+        ('values = ["F", "M"]', "values = []", "at least one"),
+        ('values = ["F", "M"]', 'values = "F"', "list"),
+        ("closed = true", 'closed = "yes"', "true or false"),
+        ("high = 99", "high = 99\nbins = 0", "bins"),
+        ("high = 99", "high = 99\nbins = 1000", "bins"),
+        ("high = 99", "high = 99\nedges = [0, 50]", "edges"),
+        ("high = 99", "high = 99\nedges = [0, 50, 50, 99]", "rise"),
+        ("columns.age]", "columns.aged]", "aged"),
+        ('ledger = "sqlite:///.discreet/ledger.db"', 'ledger = "mysql://x"', "ledger"),
+        ('ledger = "sqlite:///.discreet/ledger.db"', 'ledger = "sqlite:///elsewhere.db"', "ledger"),
+    ],
+)
+def test_a_wrong_declaration(tmp_path, capsys, old, new, words):
+    make(tmp_path)
+    path = tmp_path / "discreet.toml"
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    code, out, err = say(capsys, tmp_path, "query", COUNT, "--epsilon", "0.1")
+    assert code in (2, 5) and out == ""
+    assert "Traceback" not in err and words in err and len(err) < 600
+    path.write_text(text)
+    code, data, _ = run(capsys, tmp_path, "query", COUNT, "--epsilon", "0.1")
+    assert code == 0 and data["remaining"]["epsilon"] == 0.9
+
+
+def test_malformed_sources_quote_no_cell(tmp_path, capsys):
+    make(tmp_path)
+    (tmp_path / "patients.csv").write_text("age,sex,disease,smoker,note\n1,F,flu,true,canary-cell,too,many\n")
+    code, _, err = say(capsys, tmp_path, "query", COUNT, "--epsilon", "0.1")
+    assert code == 2 and "canary" not in err and "line" in err
+    (tmp_path / "patients.csv").write_bytes(b"\xff\xfe\x00 not text")
+    assert say(capsys, tmp_path, "query", COUNT, "--epsilon", "0.1")[0] == 2
+    (tmp_path / "patients.csv").write_text("")
+    assert say(capsys, tmp_path, "query", COUNT, "--epsilon", "0.1")[0] == 2
+
+
+def test_add_proposes_types_and_nothing_from_the_data(tmp_path, capsys):
+    make(tmp_path)
+    (tmp_path / "more.csv").write_text("who,when,how much,flag\nann,2020-01-01,3.5,true\nbob,2021-01-01,4.25,false\n")
+    code, data, _ = run(capsys, tmp_path, "add", str(tmp_path / "more.csv"), "--epsilon", "2", "--delta", "1e-6")
+    assert code == 0
+    assert data["columns"] == {"who": "text", "when": "date", "how much": "decimal", "flag": "boolean"}
+    written = (tmp_path / "discreet.toml").read_text()
+    assert "ann" not in written and "2020" not in written and "4.25" not in written
+    assert "budget = {epsilon = 2, delta = 1e-06}" in written
+    assert COLUMNS.strip() in written  # what stood there stands there still
+    assert run(capsys, tmp_path, "query", "select flag, count(*) from more group by flag", "--epsilon", "1")[0] == 0
+
+
+def test_add_refuses_a_source_that_is_declared_already(tmp_path, capsys, monkeypatch):
+    make(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "copy.csv").write_bytes((tmp_path / "patients.csv").read_bytes())
+    (tmp_path / "link.csv").symlink_to(tmp_path / "patients.csv")
+    for name in ("patients.csv", "./patients.csv", "copy.csv", "link.csv"):
+        assert "declared already" in told(capsys, ["add", name, "--name", "again", "--epsilon", "9"], 2)
+    assert "already" in told(capsys, ["add", "copy.csv", "--name", "PATIENTS"], 2)
+
+
+def test_add_with_a_person_is_declared_but_not_answered(tmp_path, capsys):
+    make(tmp_path)
+    (tmp_path / "visits.csv").write_text("id,ward\n1,a\n1,b\n2,a\n")
+    words = ["add", str(tmp_path / "visits.csv"), "--person", "id", "--rows-per-person", "2", "--epsilon", "1"]
+    assert run(capsys, tmp_path, *words)[0] == 0
+    assert run(capsys, tmp_path, "query", "select count(*) from visits", "--epsilon", "1")[0] == 3
+    assert run(capsys, tmp_path, "refresh", "visits")[0] == 3
+    assert told(
+        capsys, ["add", str(tmp_path / "visits.csv"), "--name", "v", "--person", "idd", "--project", str(tmp_path)], 2
+    )
+
+
+def test_a_public_table(tmp_path, capsys):
+    make(tmp_path)
+    (tmp_path / "regions.csv").write_text("region,name\n1,north\n")
+    assert run(capsys, tmp_path, "add", str(tmp_path / "regions.csv"), "--public")[0] == 0
+    code, data, _ = run(capsys, tmp_path, "query", "select count(*) from regions", "--epsilon", "1")
+    assert code == 3 and "public" in data["reason"]
+    assert run(capsys, tmp_path, "refresh", "regions")[0] == 2
+    assert "regions" not in run(capsys, tmp_path, "budget")[1]["tables"]
+
+
+def test_a_ledger_that_is_gone_or_broken(tmp_path, capsys):
+    make(tmp_path)
+    assert run(capsys, tmp_path, "query", COUNT, "--epsilon", "0.1")[0] == 0
+    assert run(capsys, tmp_path, "ledger", "verify")[1]["sound"] is True
+    database = tmp_path / ".discreet" / "ledger.db"
+    kept = database.read_bytes()
+    database.write_bytes(b"garbage" * 100)
+    assert say(capsys, tmp_path, "query", COUNT, "--epsilon", "0.1")[0] == 5
+    assert say(capsys, tmp_path, "ledger", "verify")[0] == 5
+    database.unlink()
+    assert say(capsys, tmp_path, "query", COUNT, "--epsilon", "0.1")[0] == 5
+    database.write_bytes(kept)
+    assert run(capsys, tmp_path, "query", COUNT, "--epsilon", "0.1")[0] == 0
+
+
+def test_help_and_version(capsys):
+    assert call(["--help"]) == 0
+    assert call(["query", "--help"]) == 0
+    assert call(["version"]) == 0
+    assert call([]) == 2
+
+
+def test_stopping_by_the_keyboard(tmp_path):
+    """Ctrl-C during a question: exit 130, a sentence, no traceback."""
+    make(tmp_path)
+    script = (
+        "import os, signal, threading, sys; from discreet.engines.duckdb import DuckDBEngine\n"
+        "def count(*a, **k):\n    os.kill(os.getpid(), signal.SIGINT)\n    import time; time.sleep(30)\n"
+        "DuckDBEngine.count = count\n"
+        f"from discreet.cli.main import call; sys.exit(call(['query', {COUNT!r}, '--epsilon', '0.1', '--project', {str(tmp_path)!r}]))"
+    )
+    start = time.monotonic()
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 130 and time.monotonic() - start < 25
+    assert "stays charged" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_the_tour(capsys):
+    """`discreet demo` in JSON: every step does what the story says."""
+    import json
+
+    capsys.readouterr()
+    assert call(["demo", "--json"]) == 0
+    steps = json.loads(capsys.readouterr().out)["steps"]
+    assert [step["exit_code"] for step in steps] == [0, 0, 0, 0, 0, 3, 4, 0, 0]
+    first, again = steps[1]["output"], steps[2]["output"]
+    assert again["cached"] and again["rows"] == first["rows"]
+    women, men = steps[3]["output"], steps[4]["output"]
+    assert women["spent"] == men["spent"] and men["cost"]["epsilon"] > 0
+    assert steps[7]["output"]["tables"]["patients"]["spent"] == men["spent"]
+    assert steps[8]["output"]["sound"]

@@ -1,0 +1,174 @@
+"""The curator's five promises, each with the bug that it rules out planted and seen."""
+
+import numpy as np
+import pytest
+from clinic import make
+
+from discreet.accounting.events import Laplace
+from discreet.engines.engine import EngineFailure, Exact
+from discreet.errors import LedgerFault, LedgerLocked, QueryFailed, UsageError
+from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.release import Measurement
+
+COUNT = "select count(*) from patients"
+
+
+class Spy:
+    """An engine that looks around when it is asked to count, and may fail."""
+
+    def __init__(self, engine, look=lambda: None, fail=None):
+        self.engine, self.look, self.fail = engine, look, fail
+
+    def declare(self, *args, **more):
+        return self.engine.declare(*args, **more)
+
+    def count(self, *args, **more):
+        self.look()
+        if self.fail:
+            raise self.fail
+        return self.engine.count(*args, **more)
+
+
+def spied(project, **more):
+    curator = project.curator
+    project.__dict__["curator"] = type(curator)(
+        ledger=curator.ledger, engine=Spy(curator.engine, **more), folder=curator.folder
+    )
+    return project
+
+
+def kinds(project):
+    return [entry.kind for entry in project.ledger.entries()]
+
+
+def test_the_charge_is_durable_before_data_is_touched(tmp_path):
+    import discreet
+
+    project = make(tmp_path)
+    seen = []
+    spied(project, look=lambda: seen.append(kinds(discreet.open(tmp_path))[-1]))
+    project.sql(COUNT).ask(epsilon="0.1")
+    assert seen == ["charge"]  # another process would have seen it
+    assert kinds(project)[-2:] == ["charge", "answer"]
+
+
+@pytest.mark.parametrize(
+    "problem", [EngineFailure("cell 4711"), RuntimeError("patient 4711"), MemoryError(), ValueError()]
+)
+def test_a_failure_is_one_constant_sentence_and_stays_charged(tmp_path, problem):
+    project = spied(make(tmp_path), fail=problem)
+    with pytest.raises(QueryFailed) as caught:
+        project.sql(COUNT).ask(epsilon="0.1")
+    assert "4711" not in str(caught.value)
+    assert caught.value.__cause__ is None and caught.value.__suppress_context__
+    assert str(caught.value) == str(QueryFailed())
+    assert project.budget("patients").spent.epsilon == pytest.approx(0.1)
+    assert kinds(project)[-1] == "failure"
+
+
+def test_three_failures_lock_the_table_until_the_owner_acknowledges(tmp_path):
+    project = make(tmp_path)
+    spied(project, fail=EngineFailure("no"))
+    for _ in range(3):
+        with pytest.raises(QueryFailed):
+            project.sql(COUNT).ask(epsilon="0.1")
+    with pytest.raises(LedgerLocked):
+        project.sql(COUNT).ask(epsilon="0.1")
+    assert project.budget("patients").spent.epsilon == pytest.approx(0.3)
+    assert project.acknowledge().unlocked == ("patients",)
+    project.curator.engine.fail = None
+    assert not project.sql(COUNT).ask(epsilon="0.1").cached
+
+
+def test_a_failed_question_is_charged_anew(tmp_path):
+    project = make(tmp_path)
+    spied(project, fail=EngineFailure("no"))
+    with pytest.raises(QueryFailed):
+        project.sql(COUNT).ask(epsilon="0.1")
+    project.curator.engine.fail = None
+    assert not project.sql(COUNT).ask(epsilon="0.1").cached
+    assert project.budget("patients").spent.epsilon == pytest.approx(0.2)
+
+
+def test_a_keyboard_interrupt_keeps_the_charge_and_is_no_failure(tmp_path):
+    project = spied(make(tmp_path), fail=KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        project.sql(COUNT).ask(epsilon="0.1")
+    assert kinds(project)[-1] == "charge"
+
+
+def test_noise_that_is_not_the_noise_charged_is_never_shown(tmp_path, monkeypatch):
+    project = make(tmp_path)
+    real = DiscreteLaplace.release
+
+    def cheat(self, exact, *, l1, bits):
+        noisy, _ = real(self, exact, l1=l1, bits=bits)
+        return noisy, Laplace(scale=self.scale / 2, l1=l1)
+
+    monkeypatch.setattr(DiscreteLaplace, "release", cheat)
+    with pytest.raises(LedgerFault, match="not the noise charged"):
+        project.sql(COUNT).ask(epsilon="0.1")
+    assert "answer" not in kinds(project)
+
+
+def test_an_answer_is_stored_before_it_is_shown(tmp_path, monkeypatch):
+    project = make(tmp_path)
+    monkeypatch.setattr(type(project.ledger), "store", lambda *_: (_ for _ in ()).throw(LedgerFault("disk full")))
+    with pytest.raises(LedgerFault, match="disk full"):
+        project.sql(COUNT).ask(epsilon="0.1")
+    assert "charge" in kinds(project) and "answer" not in kinds(project)
+
+
+def test_what_is_shown_is_read_back_from_the_store(tmp_path):
+    project = make(tmp_path)
+    release = project.sql(COUNT).ask(epsilon="0.1")
+    stored = Measurement.from_text(project.ledger.answer(release.id))
+    assert stored.noisy_values == (release.rows[0][0],)
+    assert stored.event == release.event and stored.law == release.law
+    assert Measurement.from_text(stored.to_text()) == stored
+
+
+def test_exact_cells_do_not_leave(tmp_path):
+    import pickle
+
+    cells = Exact(np.array([4711]))
+    assert "4711" not in f"{cells!r} {cells!s} {cells}"
+    with pytest.raises(TypeError):
+        pickle.dumps(cells)
+
+
+def test_no_exact_count_is_written_anywhere(tmp_path):
+    """A canary: 977 rows of one kind; the number is in no file that questions write, unless noise drew it."""
+    project = make(tmp_path, rows=[[5, "F", "flu", "true", f"cell-{place}"] for place in range(977)])
+    project.version("patients")
+    release = project.sql(COUNT).ask(epsilon="0.01")
+    assert release.rows[0][0] != 977 or abs(release.rows[0][0] - 977) < 1  # 1 in 200 draws is zero
+    written = b"".join(path.read_bytes() for path in (tmp_path / ".discreet").glob("ledger.db*"))
+    assert b"cell-" not in written
+    if release.rows[0][0] != 977:
+        assert b'"noisy":[977]' not in written
+
+
+def test_a_price_belongs_to_its_table(tmp_path):
+    from dataclasses import replace
+
+    project = make(tmp_path)
+    question = project.sql(COUNT)
+    version = project.version("patients")
+    from fractions import Fraction
+
+    from discreet.plan.price import price
+
+    found = price(question.asked.cells, version.schema.unit, epsilon=Fraction(1, 10))
+    with pytest.raises(ValueError, match="another table"):
+        project.curator.measure(found, replace(version, table="others"))
+    with pytest.raises(UsageError):
+        project.curator.measure(found, replace(version, number=7))
+
+
+def test_an_engine_that_returns_other_cells_fails(tmp_path):
+    project = make(tmp_path)
+    spied(project)
+    project.curator.engine.count = lambda *args, **more: Exact(np.zeros(3, dtype=np.int64))
+    with pytest.raises(QueryFailed):
+        project.sql(COUNT).ask(epsilon="0.1")
