@@ -93,7 +93,11 @@ class Project:
         except OSError as problem:
             raise ProjectError(f"cannot write {NAME} in {str(path)!r}: {problem.strerror}") from None
         project = Project(folder.resolve())
-        Ledger.create(project.ledger_path).close()
+        try:
+            Ledger.create(project.ledger_path).close()
+        except BaseException:
+            (folder / NAME).unlink()
+            raise
         return project
 
     @cached_property
@@ -154,6 +158,11 @@ class Project:
                 f"this source is declared already, as {twin.name!r}",
                 hint=f"budgets belong to people, not to names; --population {twin.population} shares its budget",
             )
+        if population is not None and population not in self.file.populations:
+            raise UsageError(
+                f"there is no population {population[:60]!r}",
+                hint=f"move the budget to [populations.{population}] in {NAME}, and name it in each of its tables",
+            )
         columns = {column: {"type": type_} for column, type_ in self.curator.engine.columns(self.folder / told).items()}
         if person is not None and person not in columns:
             raise UsageError(f"there is no column {person[:60]!r} in the source", hint=closest(person, columns))
@@ -188,15 +197,22 @@ class Project:
 
     def refresh(self, name: str) -> tuple[int, Making]:
         """Make a new version of a declared table from its source. An act of the owner."""
+        making = self._make(name)
+        return self.version(name).number, making
+
+    def _make(self, name: str, *, number: int | None = None) -> Making:
         table = self.table(name)
         if table.public:
             raise UsageError(f"{table.name!r} is public and is read directly", hint="only private tables have versions")
         self._declare_population(table)
         schema = {key: plain(self.file.raw[table.name][key]) for key in _VERSIONED if key in self.file.raw[table.name]}
-        making = self.curator.make(
-            table, schema=schema, source=fingerprint(table.source, folder=self.folder), base=self.folder
+        return self.curator.make(
+            table,
+            schema=schema,
+            source=fingerprint(table.source, folder=self.folder),
+            base=self.folder,
+            number=number,
         )
-        return self.version(name).number, making
 
     def table(self, name: str) -> Table:
         """A declared table by name, capitals or not."""
@@ -209,7 +225,11 @@ class Project:
         """The newest version of a table; the first one is made when it is first needed."""
         table = self.table(name)
         if self._held(table) is None:
-            self.refresh(name)
+            try:
+                self._make(name, number=1)
+            except UsageError:
+                if self._held(table) is None:  # else another process was first, and made the same
+                    raise
         found = self._version(table)
         assert found is not None
         return found
@@ -301,7 +321,7 @@ class Project:
         if held is None:
             return None
         schema = read_table(table.name, held.schema).schema
-        return Version(table=table.name, number=held.number, population=held.population, schema=schema)
+        return Version(table=table.name, number=held.number, population=held.population, schema=schema, file=held.file)
 
     def _declared(self, table: Table) -> Guarantee:
         if table.budget is None:
@@ -334,7 +354,7 @@ class Question:
         table = project.table(name)
         guarantee = project.guarantee(name)
         version = project._version(table) or Version(
-            table=table.name, number=1, population=table.population, schema=table.schema
+            table=table.name, number=1, population=table.population, schema=table.schema, file=""
         )
         quoted = answers.quote(self.asked, wish, version=version, guarantee=guarantee, ledger=project.ledger)
         if not quoted.decision.accepted:

@@ -17,6 +17,7 @@ needs no branch on data, and has none.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,6 +42,7 @@ class Version:
     number: int
     population: str
     schema: Schema
+    file: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,17 +54,36 @@ class Curator:
     folder: Path
     _bits: Bits = field(default_factory=system, repr=False)
 
-    def file(self, table: str, number: int) -> Path:
-        """Where a declared table lies: beside the ledger, readable by its owner only."""
-        return self.folder / f"{table.encode().hex()}.v{number}.parquet"
+    def make(
+        self,
+        table: Table,
+        *,
+        schema: Mapping[str, Any],
+        source: Mapping[str, Any],
+        base: Path,
+        number: int | None = None,
+    ) -> Making:
+        """Make a new version of a declared table from its source. An act of the owner; costs nothing.
 
-    def make(self, table: Table, *, schema: Mapping[str, Any], source: Mapping[str, Any], base: Path) -> Making:
-        """Make a new version of a declared table from its source. An act of the owner; costs nothing."""
-        number = self.ledger.next_version(table.name)
-        making = self.engine.declare(table, folder=base, target=self.file(table.name, number))
-        self.ledger.add_version(
-            table.name, number=number, population=table.population, schema=dict(schema), source=dict(source)
-        )
+        `number`: refused if it is not the next one.
+
+        The file has a name of its own, which the ledger keeps: a race for a number leaves no version with
+        another's rows.
+        """
+        name = f"{_slug(table.name)}-{secrets.token_hex(8)}.parquet"
+        making = self.engine.declare(table, folder=base, target=self.folder / name)
+        try:
+            self.ledger.add_version(
+                table.name,
+                population=table.population,
+                schema=dict(schema),
+                source=dict(source),
+                file=name,
+                number=number,
+            )
+        except BaseException:
+            (self.folder / name).unlink(missing_ok=True)
+            raise
         return making
 
     def measure(self, price: Price, version: Version, *, analyst: str | None = None) -> Measurement:
@@ -111,9 +132,7 @@ class Curator:
 
     def _noisy(self, price: Price, version: Version) -> tuple[tuple[int, ...], Event]:
         """Exact cells in, noisy cells and the event out."""
-        exact_cells = self.engine.count(
-            price.cells, version.schema, file=self.file(version.table, version.number)
-        ).exact_values
+        exact_cells = self.engine.count(price.cells, version.schema, file=self.folder / version.file).exact_values
         if exact_cells.size != price.cells.size:
             raise ValueError("the engine returned another number of cells")
         mechanism, moves = price.mechanism, price.sensitivity
@@ -122,3 +141,8 @@ class Curator:
         else:
             noisy, event = mechanism.release(exact_cells, l2_squared=moves.l2_squared, bits=self._bits)
         return tuple(int(value) for value in noisy), event
+
+
+def _slug(name: str) -> str:
+    """A table's name as part of a file's name: for people, not for machines."""
+    return "".join(letter if letter.isascii() and letter.isalnum() else "_" for letter in name)[:40]

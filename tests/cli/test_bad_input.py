@@ -166,6 +166,15 @@ def test_add_refuses_a_source_that_is_declared_already(tmp_path, capsys, monkeyp
     for name in ("patients.csv", "./patients.csv", "copy.csv", "link.csv"):
         assert "declared already" in told(capsys, ["add", name, "--name", "again", "--epsilon", "9"], 2)
     assert "already" in told(capsys, ["add", "copy.csv", "--name", "PATIENTS"], 2)
+    before = (tmp_path / "discreet.toml").read_text()
+    words = ["add", "copy.csv", "--name", "again", "--population", "patients"]
+    assert "[populations.patients]" in told(capsys, words, 2)
+    assert (tmp_path / "discreet.toml").read_text() == before
+    shared = before.replace("budget = { epsilon = 1.0 }", 'population = "patients"')
+    (tmp_path / "discreet.toml").write_text(shared + "\n[populations.patients]\nbudget = { epsilon = 1.0 }\n")
+    assert call(words) == 0
+    assert run(capsys, tmp_path, "query", COUNT, "--epsilon", "0.7")[0] == 0
+    assert run(capsys, tmp_path, "query", "select count(*) from again", "--epsilon", "0.7")[0] == 4
 
 
 def test_add_with_a_person_is_declared_but_not_answered(tmp_path, capsys):

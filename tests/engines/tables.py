@@ -70,17 +70,23 @@ STEPS = [
     "0.0008",
 ]
 
+_NUMBERS = """12.0 12. .5 +5 -0 -0.0 00012 1e3 1E+3 5e-1 -2.5e0 1e400 -1e400 1e-400 nan NaN inf -Infinity 1_000 0x10
+    ١٢ １２ 1,000 - + . e5 1e 1e99999 0.005 0.015 -0.005 0.285 1.005 2.5 -2.5 0.5 99.5 100.4999999999999999999999
+    9223372036854775807 -9223372036854775808 9223372036854775808 1152921504606846976 1e18 12a --5"""
+_MOMENTS = """2020-01-05 0000-02-29 0000-01-01 0001-01-01 9999-12-31 2020-02-30 2021-02-29 2020-1-5 20200105 2020/01/05
+    12345-01-01 -0001-01-01 epoch infinity 2020-01-05T10:00 2020-01-05T10:00:00Z 2020-01-05T10:00:00.5Z 2020-13-01
+    2020-01-05T24:00:00 2020-01-05T23:59:60 2020-01-05T10:00:00+02 2020-01-05T10:00+0230 2020-01-05T10:00:00-23:59
+    2020-01-05T10:00:00+99:99 2020-01-05T10:00:00.123456789 2020-01-05t10:00:00z 2020-01-05T1:2:3 2020-01-05T10
+    1969-12-31T23:59:59.9999999 0001-01-01T00:00:00+14:00 9999-12-31T23:59:59.999999-12:00"""
+_FLAGS = "true TRUE False t F yes No y n 1 0 1.0 0.0 2 on -1 01 ye\u017f"
+
 texts = st.text(st.characters(codec="utf-8"), max_size=6)
 numbers = st.one_of(
     st.integers(-150, 150).map(str),
     st.integers(-(10**22), 10**22).map(str),
     st.decimals(allow_nan=False, allow_infinity=False, min_value=-1000, max_value=1000, places=4).map(str),
     st.floats().map(repr),
-    st.sampled_from(
-        """12.0 12. .5 +5 -0 -0.0 00012 1e3 1E+3 5e-1 -2.5e0 1e400 -1e400 1e-400 nan NaN inf -Infinity 1_000 0x10 ١٢
-        １２ 1,000 - + . e5 1e 1e99999 0.005 0.015 -0.005 0.285 1.005 2.5 -2.5 0.5 99.5 100.4999999999999999999999
-        9223372036854775807 -9223372036854775808 9223372036854775808 1152921504606846976 1e18 12a --5""".split()
-    ),
+    st.sampled_from(_NUMBERS.split()),
     st.sampled_from(
         [
             " 12",
@@ -100,20 +106,12 @@ numbers = st.one_of(
 moments = st.one_of(
     st.datetimes().map(str),
     st.dates().map(str),
-    st.sampled_from(
-        """2020-01-05 0000-02-29 0000-01-01 0001-01-01 9999-12-31 2020-02-30 2021-02-29 2020-1-5 20200105 2020/01/05
-        12345-01-01 -0001-01-01 epoch infinity 2020-01-05T10:00 2020-01-05T10:00:00Z 2020-01-05T10:00:00.5Z
-        2020-01-05T24:00:00 2020-01-05T23:59:60 2020-01-05T10:00:00+02 2020-01-05T10:00+0230 2020-01-05T10:00:00-23:59
-        2020-01-05T10:00:00+99:99 2020-01-05T10:00:00.123456789 2020-01-05t10:00:00z 2020-01-05T1:2:3 2020-01-05T10
-        1969-12-31T23:59:59.9999999 0001-01-01T00:00:00+14:00 9999-12-31T23:59:59.999999-12:00 2020-13-01""".split()
-    ),
+    st.sampled_from(_MOMENTS.split()),
     st.sampled_from(
         [" 2020-01-05 ", "2020-01-05 10:00:00 +02:30", "2020-01-05 10:00:00 Europe/Berlin", "2020-01-05 (BC)"]
     ),
 )
-flags = st.sampled_from(
-    "true TRUE False t F yes No y n 1 0 1.0 0.0 2 on -1 01 ye\u017f".split() + [" true ", "\ttrue", "y es"]
-)
+flags = st.sampled_from([*_FLAGS.split(), " true ", "\ttrue", "y es"])
 
 
 @st.composite
@@ -268,16 +266,20 @@ def _arrow(column: Column):
 
 
 @st.composite
-def tables(draw, most: int = 8) -> Rows:
+def tables(draw, least: int = 0, most: int = 8) -> Rows:
     """A schema and rows for it, in a CSV or a Parquet file."""
     schema = draw(schemas())
     if draw(st.booleans()):
         row = st.tuples(*(cells_of_text(column) for column in schema.columns))
-        return Rows(schema=schema, types=None, rows=tuple(draw(st.lists(row, max_size=most))))
+        return Rows(schema=schema, types=None, rows=tuple(draw(st.lists(row, min_size=least, max_size=most))))
     chosen = [draw(st.sampled_from(range(len(_arrow(column))))) for column in schema.columns]
     kinds = [_arrow(column)[place] for column, place in zip(schema.columns, chosen, strict=True)]
     row = st.tuples(*(st.one_of(st.none(), values, values) for _, values in kinds))
-    return Rows(schema=schema, types=tuple(type_ for type_, _ in kinds), rows=tuple(draw(st.lists(row, max_size=most))))
+    return Rows(
+        schema=schema,
+        types=tuple(type_ for type_, _ in kinds),
+        rows=tuple(draw(st.lists(row, min_size=least, max_size=most))),
+    )
 
 
 def allowed(column: Column):

@@ -32,6 +32,7 @@ def test_every_changed_field_is_seen(field: str):
 
 def test_a_missing_row_is_named():
     assert problem(entry(3), seq=2, previous=START, key=KEY) == "row 2 is missing"
+    assert problem(entry(-1), seq=1, previous=START, key=KEY) == "a row numbered -1 stands before row 1"
 
 
 def test_an_entry_of_another_key_is_seen_with_the_key_alone():

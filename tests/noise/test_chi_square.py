@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy.special import chdtrc
 
 from discreet.mechanisms import reference
 from discreet.mechanisms.gaussian import DiscreteGaussian
@@ -30,6 +31,15 @@ def test_gaussian(sigma):
     assert gaussian_p(drawn, float(sigma)) > LEAST_P
     assert gaussian_p(drawn, 0.9 * float(sigma)) < LEAST_P
     assert gaussian_p(drawn, 1.1 * float(sigma)) < LEAST_P
+
+
+@pytest.mark.parametrize(("scale", "shift"), [(2**24 + 1, 5), (10**9, 10), (10**12, 20)])
+def test_wide_draws_fill_their_lowest_bits(scale, shift):
+    """A wide magnitude is put together of a high part and a low part, which must be uniform (nearly)."""
+    drawn = np.abs(DiscreteLaplace(scale=Fraction(scale)).draw(N, bits=FixedBits(8)))
+    for lowest in range(max(0, shift - 8), shift + 3):
+        counts = np.bincount((drawn >> lowest) & 15, minlength=16)
+        assert chdtrc(15, ((counts - N / 16) ** 2 / (N / 16)).sum()) > LEAST_P
 
 
 @pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(10), Fraction(81, 10)], ids=str)

@@ -1,5 +1,6 @@
 """The lanes that float64 leaves open: decided exactly, by the right law, with fresh bits only."""
 
+import math
 from decimal import Context, Decimal
 from fractions import Fraction
 
@@ -44,6 +45,8 @@ def test_each_cell_begins_at_exactly_its_threshold(scale):
         for words, least in (
             ([prefix - 1], True),
             ([prefix + 1], False),
+            ([int(exact * (1 - Fraction(1, 2**38)))], True),
+            ([int(exact * (1 + Fraction(1, 2**38))) + 1], False),
             ([prefix, after - 1], True),
             ([prefix, after + 1], False),
         ):
@@ -115,6 +118,51 @@ def test_the_law_where_every_lane_is_doubtful(scale):
     drawn = DiscreteGaussian(sigma2=scale**2).draw(3_000, bits=FixedBits(7))
     assert gaussian_p(drawn, float(scale)) > LEAST_P
     assert gaussian_p(drawn, 0.8 * float(scale)) < LEAST_P
+
+
+def around(chance):
+    """Words on both sides of a chance (to 80 digits), from next to it to just beyond what float64 decides;
+    and the word that holds it, whose next word must decide. Each with what U < chance then is."""
+    word = int(chance * 2**64)
+    after = int((chance * 2**64 - word) * 2**64)
+    for step in (1, 2**10, 2**18, 2**19, 2**30):
+        for first, found in ((word - step, True), (word + step, False)):
+            if 0 <= first < 2**64:
+                yield [first], found
+    if 0 < after < 2**64 - 1:
+        yield [word, after - 1], True
+        yield [word, after + 1], False
+
+
+def exp_minus(value):
+    """exp(-value) to 80 digits."""
+    near = DIGITS.divide(Decimal(value.numerator), Decimal(value.denominator))
+    return Fraction(near.copy_negate().exp(DIGITS))
+
+
+@pytest.mark.parametrize("rate", [Fraction(1, 49), Fraction(10**8, 123456789012), Fraction(1, 10**15)], ids=str)
+def test_exponential_coins_at_their_thresholds(rate):
+    for gap in (1, 2, 7, int(1 / rate), int(3 / rate), int(20 / rate) + 1):
+        for words, found in around(exp_minus(gap * rate)):
+            script = Script(*words)
+            assert bernoulli.exp_minus(np.array([gap]), rate, bits=script)[0] == found, (gap, words)
+            assert script.left == 0
+
+
+@pytest.mark.parametrize(
+    "sigma2", [Fraction(1, 3), Fraction(7), Fraction(10**9, 123456789), Fraction(10**12) / 7], ids=str
+)
+def test_gaussian_proposals_are_accepted_at_their_thresholds(sigma2):
+    law = DiscreteGaussian(sigma2=sigma2)
+    t = math.isqrt(math.floor(sigma2)) + 1
+    for k in sorted({0, 1, t // 2, t, 3 * t, 5 * t + 1}):
+        low = Fraction(threshold(Fraction(t), k + 1))
+        proposal = int((low + min(Fraction(1), Fraction(threshold(Fraction(t), k)))) / 2 * 2**62) << 2
+        chance = exp_minus((k - sigma2 / t) ** 2 / (2 * sigma2))
+        for words, found in around(chance):
+            script = Script(proposal, *words)
+            assert law._accepted(1, script).tolist() == ([k] if found else []), (k, words)
+            assert script.left == 0
 
 
 def test_a_coin_is_decided_by_the_bit_that_parts():

@@ -21,7 +21,7 @@ from typing import Literal
 import numpy as np
 
 from discreet.accounting.cells import Cells, Integers, disjoint, possible
-from discreet.accounting.region import Box, Region, Value
+from discreet.accounting.region import Region, Value
 from discreet.accounting.relaxation import whole
 from discreet.accounting.search import search
 from discreet.exact import UNBOUNDED
@@ -54,7 +54,7 @@ class Verdict:
 class Overlap:
     """The charges on one version of one table, append-only.
 
-    >>> from discreet.accounting.region import Allowed
+    >>> from discreet.accounting.region import Allowed, Box
     >>> history = Overlap()
     >>> for sex in (0, 1):
     ...     history.add(Region.of([Box({"sex": Allowed.of([sex])})]), pure=200, rho=20)

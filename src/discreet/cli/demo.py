@@ -11,8 +11,8 @@ import os
 import random
 import sys
 import tempfile
-from contextlib import contextmanager, redirect_stdout
 from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -45,7 +45,10 @@ type = "boolean"
 
 BY_DISEASE = "SELECT disease, count(*) AS n FROM patients GROUP BY disease"
 STEPS = [
-    ("What would this cost, and how wrong would it be? Explaining is free.", ["explain", BY_DISEASE, "--epsilon", "0.5"]),
+    (
+        "What would this cost, and how wrong would it be? Explaining is free.",
+        ["explain", BY_DISEASE, "--epsilon", "0.5"],
+    ),
     ("Ask it. Each number comes with the noise it may carry.", ["query", BY_DISEASE, "--epsilon", "0.5"]),
     (
         "Ask it again in other words: the stored answer, at no cost. Averaging repeats gains nothing.",
@@ -59,11 +62,17 @@ STEPS = [
         "The men of the same age: nobody is in both, so the budget does not move.",
         ["query", "SELECT count(*) FROM patients WHERE sex = 'M' AND age > 64", "--within", "10"],
     ),
-    ("One person's row is not an answer. A refusal is free, and teaches.", ["query", "SELECT disease FROM patients WHERE age = 22", "--epsilon", "0.1"]),
-    ("A dear question: the budget does not hold it.", ["query", "SELECT smoker, count(*) FROM patients GROUP BY smoker", "--epsilon", "1"]),
+    (
+        "One person's row is not an answer. A refusal is free, and teaches.",
+        ["query", "SELECT disease FROM patients WHERE age = 22", "--epsilon", "0.1"],
+    ),
+    (
+        "A dear question: the budget does not hold it.",
+        ["query", "SELECT smoker, count(*) FROM patients GROUP BY smoker", "--epsilon", "1"],
+    ),
     ("Where the budget stands.", ["budget"]),
     ("And the ledger of it all verifies.", ["ledger", "verify"]),
-]  # fmt: skip
+]
 
 
 def write_clinic(folder: Path) -> None:
@@ -81,8 +90,8 @@ def write_clinic(folder: Path) -> None:
 
 def tour(*, as_json: bool) -> None:
     """Run every step through the real command line and show what a user would see."""
-    from discreet.cli.main import call
     from discreet.api import Project
+    from discreet.cli.main import call
     from discreet.ledger.ledger import Ledger
 
     seen: list[dict[str, Any]] = []

@@ -151,15 +151,18 @@ def decimal_form(column: Number) -> tuple[int, int, int]:
     """(width, scale, divisor): values are read as DECIMAL(width, scale), of which `divisor` units are a step.
 
     Reading to the grid's own places makes halves fall right for a step of an odd number of units:
-    no half lies on a unit. For an even one there are six places more.
+    no half lies on a unit. For an even one there are six places more. A product of two decimals of
+    at most 18 digits overflows at 18, a wider one at 38, which nothing here can reach.
     """
     places = next(places for places in range(19) if (column.step * 10**places).denominator == 1)
     units = int(column.step * 10**places)
-    largest = max(abs(limit) for limit in bounds(column) or (0,)) * column.step
+    # One step further than the bounds: half a step beyond them still rounds to a bound.
+    largest = (max(abs(limit) for limit in bounds(column) or (0,)) + 1) * column.step
     digits = len(str(int(largest))) + 1
     extra = 0 if units % 2 else min(6, max(0, (36 - digits - 2 * places) // 2))
     scale = places + extra
-    return digits + scale, scale, units * 10**extra
+    width = digits + scale
+    return (width if width + scale < 18 else max(width, 19)), scale, units * 10**extra
 
 
 def _micros(value: str, kind: Kind) -> str:

@@ -79,7 +79,7 @@ def problem(entry: Entry, *, seq: int, previous: str, key: bytes | None) -> str:
     Without a key the MAC goes unchecked: an adopted ledger's old rows, whose key is lost.
     """
     if entry.seq != seq:
-        return f"row {seq} is missing"
+        return f"row {seq} is missing" if entry.seq > seq else f"a row numbered {entry.seq} stands before row {seq}"
     if entry.previous != previous:
         return f"row {seq} does not follow the row before it"
     found = digest(seq=seq, time=entry.time, kind=entry.kind, body=entry.body, previous=previous)

@@ -82,8 +82,13 @@ def adopt(path: Path, state_folder: Path | None) -> Repaired:
         _refuse_if_anchored(ledger)
         if state_folder is None:
             return _adopt_alone(store, ledger)
+        source = state_folder / ledger if (state_folder / ledger).is_dir() else state_folder
         load(store, None)
-    _copy_anchor(ledger, state_folder)
+        try:
+            load(store, Anchor.at(source))
+        except LedgerTampered as fault:
+            raise LedgerFault("that state folder is not this ledger's: its key did not sign these rows") from fault
+    _copy_anchor(ledger, source)
     repaired = acknowledge(path)
     with closing(Journal.attach(path)) as journal, journal.section():
         journal.append("adopt", {"state": "copied", "sealed": []})
@@ -145,9 +150,7 @@ def _refuse_if_anchored(ledger: str) -> None:
 
 
 def _copy_anchor(ledger: str, source: Path) -> None:
-    """Copy key, digests and, last, the head, after reading them where they are."""
-    source = source / ledger if (source / ledger).is_dir() else source
-    Anchor.at(source)
+    """Copy key, digests and head; they appear together or not at all."""
     target = Anchor.place(ledger)
     _set_aside(target)
     draft = target.with_name(f".{target.name}.{new_id()}")

@@ -100,10 +100,8 @@ class DiscreteLaplace:
         doubt = doubt_of(confidence)
         # tail(q) <= doubt is q + 1 >= scale * ln(2 / (doubt * (1 + r))).
         ratio = 2 / (doubt * (1 + rounding.exp(-1 / self.scale, up=False)))
-        width = max(0, math.ceil(self.scale * rounding.ln(ratio, up=True)) - 1)
-        while width > 0 and self.tail(width - 1) <= doubt:
-            width -= 1
-        while self.tail(width) > doubt:
+        width = max(0, math.ceil(self.scale * rounding.ln(ratio, up=True)) - 2)
+        while self.tail(width) > doubt:  # once, as a rule: the guess was one too small on purpose
             width += 1
         return width
 

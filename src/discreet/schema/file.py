@@ -47,6 +47,7 @@ class ProjectFile:
     """What discreet.toml says. `raw` holds each table's own mapping, for the ledger."""
 
     ledger: str
+    populations: frozenset[str]
     tables: Mapping[str, Table]
     raw: Mapping[str, Mapping[str, Any]]
 
@@ -86,7 +87,7 @@ def read_project(data: Mapping[str, Any]) -> ProjectFile:
     ledger = project.get("ledger", DEFAULT_LEDGER)
     if not isinstance(ledger, str):
         raise SchemaError("[project] ledger must be text", hint=f'ledger = "{DEFAULT_LEDGER}"')
-    return ProjectFile(ledger=ledger, tables=tables, raw=raw)
+    return ProjectFile(ledger=ledger, populations=frozenset(populations), tables=tables, raw=raw)
 
 
 def read_table(name: str, data: Any, *, populations: Mapping[str, Any] | None = None, inherited: Any = None) -> Table:

@@ -1,0 +1,67 @@
+"""A life at the ledger: charge, store, say, and again, until killed or until the budget is gone.
+
+Arguments: the ledger, and perhaps `mutant=NAME` or `die=POINT` (leave at that point of the third charge).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from crash.harness import say
+from crash.mutants import MUTANTS
+from discreet.errors import BudgetExceeded
+from discreet.ledger import anchor
+from discreet.ledger.anchor import Anchor
+from discreet.ledger.ledger import Ledger
+from discreet.ledger.sqlite import SqliteStore
+from ledger.ledgers import ask, laplace
+
+#: Steps of a charge, in their order: what is wrapped, and whether to die before or after it.
+POINTS: dict[str, tuple[object, str, bool]] = {
+    "before the transaction": (SqliteStore, "begin", True),
+    "after the transaction began": (SqliteStore, "begin", False),
+    "before the entry": (SqliteStore, "append", True),
+    "after the entry": (SqliteStore, "append", False),
+    "before the commit": (SqliteStore, "commit", True),
+    "after the commit": (SqliteStore, "commit", False),
+    "before the anchor": (Anchor, "write", True),
+    "after the digests": (Anchor, "_write_digests", False),
+    "before the anchor's rename": (os, "replace", True),
+    "after the anchor's rename": (os, "replace", False),
+    "before the folder is synced": (anchor, "_sync_folder", True),
+    "after the anchor": (Anchor, "write", False),
+}
+
+
+def die_at(point: str) -> None:
+    """From now on, leave this process at that point, without any goodbye."""
+    owner, name, before = POINTS[point]
+    act = getattr(owner, name)
+
+    def deadly(*arguments: object, **named: object) -> object:
+        if before:
+            os._exit(9)
+        act(*arguments, **named)
+        os._exit(9)
+
+    setattr(owner, name, deadly)
+
+
+def live(arguments: list[str], ready: Callable[[], None]) -> None:
+    path, *options = arguments
+    told = dict(option.split("=") for option in options)
+    if "mutant" in told:
+        MUTANTS[told["mutant"]]()
+    with Ledger.open(Path(path)) as ledger:
+        ready()
+        for number in range(sys.maxsize):
+            if "die" in told and number == 2:
+                die_at(told["die"])
+            try:
+                charge = ask(ledger, laplace("0.01"), price="0.01", question=str(os.getpid()))
+            except BudgetExceeded:
+                return
+            say(f"{charge.id} {ledger.store(charge.id, f'answer to {charge.id}')}")

@@ -1,0 +1,110 @@
+"""kill -9 at any point: no answer without its row, nothing overspent, and the ledger opens as if nothing was."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from crash.harness import Life, Outcome, torture
+from crash.spender import POINTS
+from discreet.ledger.ledger import Ledger
+from ledger.ledgers import guarantee, make
+
+SPENDER = Path(__file__).with_name("spender.py")
+
+#: 300 kills, on six ledgers, so that opening one never takes longer than living.
+LEDGERS, LIVES = 6, 50
+
+
+def budget(path: Path, epsilon: str = "6") -> None:
+    make(path, guarantee(epsilon, 0, "pure")).close()
+
+
+def problems(path: Path, outcome: Outcome) -> list[str]:
+    """Everything that a crash must never leave behind."""
+    found = [f"a life failed: {fault.splitlines()[-1]}" for fault in outcome.faults]
+    try:
+        ledger = Ledger.open(path)
+    except Exception as fault:
+        return [*found, f"the ledger does not open: {fault}"]
+    with ledger:
+        if not ledger.verify().sound:
+            found.append("the chain does not verify")
+        standing = ledger.standing("patients")
+        spent = sum((Fraction(charge.cost.pure, 10**9) for charge in ledger.state.charges.values()), Fraction(0))
+        if spent > standing.limit.epsilon or spent != standing.spent.epsilon:
+            found.append(f"spent {spent}, booked {standing.spent.epsilon}, limit {standing.limit.epsilon}")
+        for line in outcome.lines:
+            id_, _, payload = line.partition(" ")
+            if id_ not in ledger.state.charges:
+                found.append(f"{id_} was answered and never charged")
+            elif id_ not in ledger.state.answers or ledger.answer(id_) != payload:
+                found.append(f"{id_} was answered and is not stored")
+    return found
+
+
+def random_lives(path: Path, count: int, *options: str) -> list[Life]:
+    """Mostly killed while charging; one in six at any time from its birth, while it opens the ledger."""
+    return [
+        Life(
+            arguments=[str(path), *options],
+            delay_s=random.uniform(0, 0.03),  # noqa: S311
+            from_birth=number % 6 == 0,
+        )
+        for number in range(count)
+    ]
+
+
+@pytest.mark.timeout(180)
+def test_three_hundred_kills(tmp_path: Path, state_folder: Path):
+    killed = said = charged = 0
+    cpu_s = 0.0
+    for number in range(LEDGERS):
+        path = tmp_path / f"{number}" / "ledger.db"
+        budget(path, "2" if number == 0 else "90")  # the first one also runs out
+        outcome = torture(SPENDER, random_lives(path, LIVES), environment={"DISCREET_STATE": str(state_folder)})
+        assert problems(path, outcome) == []
+        killed += outcome.killed
+        said += len(outcome.lines)
+        cpu_s += outcome.cpu_s
+        with Ledger.open(path) as ledger:
+            charged += len(ledger.state.charges)
+    print(f"{killed} kills, {charged} charges, {said} answers said, {cpu_s:.1f} CPU s")
+    assert killed > 0.8 * LEDGERS * LIVES
+    assert said > 200
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_death_at_every_step_of_a_charge(tmp_path: Path, state_folder: Path, point: str):
+    path = tmp_path / "ledger.db"
+    budget(path)
+    lives = [Life(arguments=[str(path), f"die={point}"]), Life(arguments=[str(path)], delay_s=0.01)]
+    outcome = torture(SPENDER, lives, environment={"DISCREET_STATE": str(state_folder)})
+    assert outcome.codes[0] == 9
+    assert len(outcome.said[0]) == 2
+    assert problems(path, outcome) == []
+    committed = list(POINTS).index(point) >= list(POINTS).index("after the commit")
+    with Ledger.open(path) as ledger:
+        first_life = [charge for charge in ledger.state.charges.values() if charge.id not in ledger.state.answers]
+        assert len(first_life) >= committed
+
+
+def test_a_head_written_before_the_commit_is_caught(tmp_path: Path, state_folder: Path):
+    path = tmp_path / "ledger.db"
+    budget(path)
+    lives = [Life(arguments=[str(path), "mutant=head_before_commit", "die=before the commit"])]
+    outcome = torture(SPENDER, lives, environment={"DISCREET_STATE": str(state_folder)})
+    assert outcome.codes == [9]
+    assert any("does not open" in problem for problem in problems(path, outcome))
+
+
+def test_an_answer_before_its_charge_is_caught(tmp_path: Path, state_folder: Path):
+    path = tmp_path / "ledger.db"
+    budget(path)
+    lives = [Life(arguments=[str(path), "mutant=answer_before_charge", "die=before the entry"])]
+    outcome = torture(SPENDER, lives, environment={"DISCREET_STATE": str(state_folder)})
+    assert outcome.codes == [9]
+    assert problems(path, outcome) != []

@@ -1,0 +1,180 @@
+"""The ledger against a model in Fractions: every decision and every balance, through restarts and rollbacks."""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+import tempfile
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from discreet.accounting.events import Event
+from discreet.accounting.guarantee import Guarantee
+from discreet.accounting.region import Allowed, Box, Region
+from discreet.errors import BudgetExceeded, LedgerRolledBack
+from discreet.exact import UNBOUNDED
+from discreet.ledger import repair
+from discreet.ledger.ledger import Ledger
+from ledger.ledgers import ask, copy_ledger, gaussian, laplace
+from ledger.model import RECORDS, Paid, Population
+
+TABLES = {"patients": "people", "visits": "people", "staff": "staff"}
+EPSILONS = [Fraction(text) for text in ("0.1", "0.25", "0.5", "1", "2")]
+RHOS = [Fraction(text) for text in ("0.001", "0.01", "0.05", "0.125")]
+SMALL = Fraction(1, 10**6)
+#: Thousands of fsyncs teach nothing here, and a filesystem in memory has none to wait for.
+MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+
+
+def region_of(who: frozenset[int | None]) -> Region:
+    if who == frozenset(RECORDS):
+        return Region.whole()
+    inside = Allowed.of(value for value in who if value is not None)
+    return Region.of([Box({"group": Allowed(inside.runs, None in who)})])
+
+
+class LedgerMachine(RuleBasedStateMachine):
+    """Owner and analysts at work, and an owner who restores old copies."""
+
+    @initialize(accounting=st.sampled_from(["either", "pure", "zcdp"]))
+    def begin(self, accounting: str) -> None:
+        self.folder = Path(tempfile.mkdtemp(dir=MEMORY))
+        self.environment = pytest.MonkeyPatch()
+        self.environment.setenv("DISCREET_STATE", str(self.folder / "state"))
+        self.path = self.folder / "ledger.db"
+        self.ledger = Ledger.create(self.path)
+        self.model = {
+            "people": Population(Guarantee(epsilon=Fraction(2), delta=SMALL, accounting=accounting)),
+            "staff": Population(Guarantee(epsilon=Fraction(1))),
+        }
+        for name, population in self.model.items():
+            self.ledger.declare(name, population.guarantee)
+        self.newest = dict.fromkeys(TABLES, 1)
+        for table, population in TABLES.items():
+            self.ledger.add_version(table, population=population, schema={}, source={})
+        self.copy: tuple[dict[str, Population], int] | None = None
+
+    def teardown(self) -> None:
+        self.ledger.close()
+        self.environment.undo()
+        shutil.rmtree(self.folder)
+
+    @rule(
+        table=st.sampled_from([*TABLES, "patients", "patients"]),
+        older=st.booleans(),
+        who=st.frozensets(st.sampled_from(RECORDS), min_size=1) | st.just(frozenset(RECORDS)),
+        loss=st.sampled_from(EPSILONS).map(lambda epsilon: (laplace(epsilon), epsilon, epsilon**2 / 2))
+        | st.sampled_from(RHOS).map(lambda rho: (gaussian(rho), math.inf, rho)),
+    )
+    def charge(
+        self, table: str, older: bool, who: frozenset[int | None], loss: tuple[Event, Fraction | float, Fraction]
+    ) -> None:
+        known = sorted(self.ledger.state.versions[table])  # a rollback may have forgotten the newest
+        key = (table, known[-2 if older and len(known) > 1 else -1])
+        event, pure, rho = loss
+        population = self.model[TABLES[table]]
+        charge = Paid(who, pure, rho)
+        accepted = True
+        try:
+            ask(self.ledger, event, region=region_of(who), table=table, population=TABLES[table], version=key[1])
+        except BudgetExceeded:
+            accepted = False
+        assert accepted == population.accepts(key, charge)
+        if accepted:
+            population.pay(key, charge)
+
+    @rule(table=st.sampled_from(list(TABLES)))
+    def refresh_version(self, table: str) -> None:
+        added = self.ledger.add_version(table, population=TABLES[table], schema={}, source={})
+        assert added == self.newest[table] + 1
+        self.newest[table] = added
+
+    @rule(name=st.sampled_from(["people", "staff"]), more=st.sampled_from(["0.5", "1"]))
+    def grant(self, name: str, more: str) -> None:
+        old = self.model[name].guarantee
+        new = Guarantee(epsilon=old.epsilon + Fraction(more), delta=old.delta, accounting=old.accounting)
+        self.ledger.grant(name, new)
+        self.model[name].guarantee = new
+
+    @rule()
+    def restart(self) -> None:
+        self.ledger.close()
+        self.ledger = Ledger.open(self.path)
+
+    @rule()
+    def make_a_copy(self) -> None:
+        self.ledger.close()
+        copy_ledger(self.path, self.folder / "copy" / "ledger.db")
+        self.ledger = Ledger.open(self.path)
+        self.copy = {name: population.copy() for name, population in self.model.items()}, self.ledger.state.seq
+
+    @precondition(lambda self: self.copy is not None)
+    @rule()
+    def restore_the_copy(self) -> None:
+        before = {name: self.ledger.standing(name).remaining for name in self.model}
+        last = self.ledger.state.seq
+        self.ledger.close()
+        copy_ledger(self.folder / "copy" / "ledger.db", self.path)
+        old, rows = self.copy
+        if last > rows:
+            with pytest.raises(LedgerRolledBack):
+                Ledger.open(self.path)
+            repair.acknowledge(self.path)
+            for name, kept in old.items():
+                restored = Population(self.model[name].guarantee, kept.copy().segments)
+                for key, charge in self.model[name].forgotten(kept).items():
+                    restored.pay(key, charge)
+                self.model[name] = restored
+        self.ledger = Ledger.open(self.path)
+        self.copy = None  # the histories part here: the next copy is of the new one
+        for name, stood in before.items():
+            remaining = self.ledger.standing(name).remaining
+            assert remaining.epsilon <= stood.epsilon
+            assert remaining.delta <= stood.delta
+
+    @invariant()
+    def balances_agree(self) -> None:
+        if not hasattr(self, "model"):
+            return
+        for name, population in self.model.items():
+            account = self.ledger.state.accounts[name]
+            for key in population.segments:
+                pure, rho = population.largest(key)
+                found = account.segments[key].balance
+                assert found.pure == (UNBOUNDED if pure == math.inf else pure * 10**9)
+                assert found.rho == rho * 10**12
+            assert set(account.segments) == set(population.segments)
+            pure, rho = population.total()
+            standing = account.standing()
+            assert standing.limit.epsilon == population.guarantee.epsilon
+            assert standing.spent.epsilon <= min(pure, standing.limit.epsilon) or population.limits()[0] < 0
+            assert standing.spent.epsilon + standing.remaining.epsilon == standing.limit.epsilon
+            assert standing.remaining.epsilon >= 0
+
+
+def work(examples: int) -> settings:
+    return settings(
+        max_examples=examples, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
+    )
+
+
+def test_the_ledger_does_what_the_model_does():
+    run_state_machine_as_test(LedgerMachine, settings=work(60))
+
+
+@pytest.mark.fuzz
+def test_the_ledger_does_what_the_model_does_for_long():
+    run_state_machine_as_test(LedgerMachine, settings=work(2000 * int(os.environ.get("DISCREET_FUZZ", "1"))))
