@@ -136,13 +136,13 @@ TAIL = "ms median / p95 / worst | most nodes | within / over / stopped |"
 def main() -> None:
     parts = [
         table(
-            f"Decisions on fixed histories over ten columns, node limit {NODES}; the budget is a share of the true maximum "
-            "(`popular`: values as people ask for them; `even`: nearly uniform, harder). CPU milliseconds.",
+            f"Decisions on fixed histories over ten columns, node limit {NODES}; the budget is a share of the true "
+            "maximum (`popular`: values as people ask for them; `even`: nearly uniform, harder). CPU milliseconds.",
             f"| values | events | budget | {TAIL}",
             (row for kind in SKEWS for events in (100, 500, 2000, 10_000) for row in fixed(kind, events)),
         ),
         table(
-            "A filter in the loop: start empty, budget epsilon 0.5, charge in order. `plain` is what addition would accept.",
+            "A filter in the loop: start empty, budget epsilon 0.5, charge in order. `plain` is what addition accepts.",
             f"| values | questions | seed | arms | {TAIL} plain |",
             (
                 loop(kind, events, seed, joint=joint)
@@ -153,8 +153,8 @@ def main() -> None:
             ),
         ),
         table(
-            "Worst cases: no corner of the space stands out. The maximum within the node limit and its gap for three seeds, "
-            "then decisions at the best value known.",
+            "Worst cases: no corner of the space stands out. The maximum within the node limit and its gap for three "
+            "seeds, then decisions at the best value known.",
             f"| workload | events | maximum, s | gap | {TAIL}",
             (worst(make, events) for make in (random_boxes, grid, clique) for events in (100, 300, 500)),
         ),

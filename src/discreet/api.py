@@ -6,7 +6,7 @@ release = clinic.sql("select disease, count(*) n from patients group by disease"
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -19,11 +19,11 @@ from discreet.accounting.guarantee import Accounting, Guarantee
 from discreet.answers import sql as answers
 from discreet.answers.sql import Wish
 from discreet.curator import Curator, Version
+from discreet.declaring import propose, refuse_second_budget
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.engines.engine import Making
-from discreet.engines.fingerprint import fingerprint, shared
-from discreet.engines.source import find
-from discreet.errors import DiscreetError, ProjectError, SchemaError, UsageError
+from discreet.engines.fingerprint import fingerprint
+from discreet.errors import ProjectError, SchemaError, UsageError
 from discreet.ledger import repair
 from discreet.ledger.account import Account
 from discreet.ledger.ledger import Ledger
@@ -32,7 +32,7 @@ from discreet.plan.price import confidence_of
 from discreet.release import Release, Spending
 from discreet.schema.edit import add_table, write
 from discreet.schema.file import DEFAULT_LEDGER, NAME, ProjectFile, plain, read_file, read_table
-from discreet.schema.schema import Table, closest
+from discreet.schema.schema import Budget, Table, closest
 from discreet.sql.read import Asked, read
 
 __all__ = ["Project", "Question", "Standing"]
@@ -86,7 +86,7 @@ class Project:
             raise ProjectError(f"there is a ledger here but no {NAME}", hint=f"bring {NAME} back; a ledger is for ever")
         text = f'[project]\nledger = "{DEFAULT_LEDGER}"\n'
         if epsilon is not None or delta is not None:
-            text += _budget_line(epsilon, delta) + "\n"
+            text += _budget_line(_budget(epsilon, delta)) + "\n"
         try:
             folder.mkdir(parents=True, exist_ok=True)
             write(folder / NAME, text)
@@ -146,54 +146,21 @@ class Project:
         The proposal is for the owner. From then on the file, not the data, says what a column is; bounds
         and categories are never proposed, for they would be read from data.
         """
-        path = Path(source)
-        told = self._relative(path)
-        wanted = name or _name_of(path)
-        if any(known.lower() == wanted.lower() for known in self.file.tables):
-            raise UsageError(f"there is a table {wanted!r} already", hint="--name gives it another name")
-        found = find(told, folder=self.folder).files
-        twin = next((table for table in self.file.tables.values() if self._shares(table, found)), None)
-        if twin is not None and (population is None or twin.population != population):
-            raise UsageError(
-                f"this source is declared already, as {twin.name!r}",
-                hint=f"budgets belong to people, not to names; --population {twin.population} shares its budget",
-            )
-        if population is not None and population not in self.file.populations:
-            raise UsageError(
-                f"there is no population {population[:60]!r}",
-                hint=f"move the budget to [populations.{population}] in {NAME}, and name it in each of its tables",
-            )
-        columns = {column: {"type": type_} for column, type_ in self.curator.engine.columns(self.folder / told).items()}
-        if person is not None and person not in columns:
-            raise UsageError(f"there is no column {person[:60]!r} in the source", hint=closest(person, columns))
-        settings: dict[str, Any] = {"source": told}
-        if public:
-            settings["public"] = True
-        elif population is not None:
-            settings["population"] = population
-        elif epsilon is not None or delta is not None:
-            settings["budget"] = _budget(epsilon, delta)
-        if person is not None:
-            settings |= {"person": person, "rows_per_person": rows_per_person or 1}
-            del columns[person]
-        read_table(wanted, settings | {"columns": columns}, populations={population: {}} if population else {})
+        wanted, settings, columns = propose(
+            Path(source),
+            name=name,
+            person=person,
+            rows_per_person=rows_per_person,
+            budget=None if epsilon is None and delta is None else _budget(epsilon, delta),
+            public=public,
+            population=population,
+            file=self.file,
+            folder=self.folder,
+            engine=self.curator.engine,
+        )
         add_table(self.folder / NAME, wanted, settings, columns)
         self.file = read_file(self.folder / NAME)
         return self.table(wanted)
-
-    def _relative(self, path: Path) -> str:
-        """A source as the project's file names it: relative to the project folder where it lies inside."""
-        whole = path if path.is_absolute() else Path.cwd() / path
-        try:
-            return str(whole.relative_to(self.folder))
-        except ValueError:
-            return str(whole)
-
-    def _shares(self, table: Table, found: Iterable[Path]) -> bool:
-        try:
-            return shared(find(table.source, folder=self.folder).files, found)
-        except (DiscreetError, OSError):
-            return False
 
     def refresh(self, name: str) -> tuple[int, Making]:
         """Make a new version of a declared table from its source. An act of the owner."""
@@ -204,13 +171,16 @@ class Project:
         table = self.table(name)
         if table.public:
             raise UsageError(f"{table.name!r} is public and is read directly", hint="only private tables have versions")
-        self._declare_population(table)
+        versions = self.ledger.refresh().versions
+        if table.name not in versions:
+            refuse_second_budget(table, folder=self.folder, versions=versions)
         schema = {key: plain(self.file.raw[table.name][key]) for key in _VERSIONED if key in self.file.raw[table.name]}
         return self.curator.make(
             table,
             schema=schema,
             source=fingerprint(table.source, folder=self.folder),
             base=self.folder,
+            guarantee=self.guarantee(name),
             number=number,
         )
 
@@ -264,8 +234,8 @@ class Project:
     def grant(self, name: str, *, epsilon: object, delta: object = None) -> Guarantee:
         """Raise the limit of a table's population to `epsilon` (and `delta`). An act of the owner."""
         table = self.table(name)
-        self._declare_population(table)
         old = self.guarantee(name)
+        self.ledger.declare(table.population, old)
         new_delta = old.delta if delta is None else exact.probability(delta, name="delta")
         keys = old.keys if old.delta == 0 else old.keys * new_delta / old.delta
         raised = Guarantee(
@@ -334,10 +304,6 @@ class Project:
         return Guarantee(
             epsilon=budget.epsilon, delta=budget.delta, delta_keys=budget.delta_keys, accounting=accounting
         )
-
-    def _declare_population(self, table: Table) -> None:
-        if table.population not in self.ledger.refresh().accounts:
-            self.ledger.declare(table.population, self._declared(table))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -422,19 +388,13 @@ def _wish(epsilon: object, within: object, confidence: object) -> Wish:
     )
 
 
-def _budget(epsilon: object, delta: object) -> dict[str, Fraction]:
-    return {
-        "epsilon": exact.positive(3 if epsilon is None else epsilon, name="epsilon", most=exact.MAX_BUDGET_EPSILON),
-        "delta": exact.probability(0 if delta is None else delta, name="delta"),
-    }
+def _budget(epsilon: object, delta: object) -> Budget:
+    return Budget(
+        epsilon=exact.positive(3 if epsilon is None else epsilon, name="epsilon", most=exact.MAX_BUDGET_EPSILON),
+        delta=exact.probability(0 if delta is None else delta, name="delta"),
+    )
 
 
-def _budget_line(epsilon: object, delta: object) -> str:
-    parts = [f"{key} = {exact.show(value, digits=40)}" for key, value in _budget(epsilon, delta).items()]
-    return f"budget = {{ {', '.join(parts)} }}"
-
-
-def _name_of(path: Path) -> str:
-    """A table's name from its file's: letters, digits and underscores."""
-    name = "".join(letter if letter.isalnum() else "_" for letter in path.name.split(".")[0]).strip("_").lower()
-    return name if name and not name[0].isdigit() else f"table_{name}".rstrip("_")
+def _budget_line(budget: Budget) -> str:
+    epsilon, delta = (exact.show(part, digits=40) for part in (budget.epsilon, budget.delta))
+    return f"budget = {{ epsilon = {epsilon}, delta = {delta} }}"

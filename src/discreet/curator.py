@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.accounting.events import Event
+from discreet.accounting.guarantee import Guarantee
 from discreet.engines.engine import Engine, Making
 from discreet.errors import LedgerFault, QueryFailed
 from discreet.ledger.ledger import Ledger
@@ -61,10 +62,12 @@ class Curator:
         schema: Mapping[str, Any],
         source: Mapping[str, Any],
         base: Path,
+        guarantee: Guarantee,
         number: int | None = None,
     ) -> Making:
-        """Make a new version of a declared table from its source. An act of the owner; costs nothing.
+        """Make a new version of a declared table, and open its population's account where there is none.
 
+        An act of the owner; costs nothing.
         `number`: refused if it is not the next one.
 
         The file has a name of its own, which the ledger keeps: a race for a number leaves no version with
@@ -73,6 +76,7 @@ class Curator:
         name = f"{_slug(table.name)}-{secrets.token_hex(8)}.parquet"
         making = self.engine.declare(table, folder=base, target=self.folder / name)
         try:
+            self.ledger.declare(table.population, guarantee)
             self.ledger.add_version(
                 table.name,
                 population=table.population,

@@ -177,6 +177,33 @@ def test_add_refuses_a_source_that_is_declared_already(tmp_path, capsys, monkeyp
     assert run(capsys, tmp_path, "query", "select count(*) from again", "--epsilon", "0.7")[0] == 4
 
 
+def test_a_table_cannot_be_renamed_into_a_new_budget(tmp_path, capsys):
+    make(tmp_path)
+    assert run(capsys, tmp_path, "query", COUNT, "--epsilon", "1")[0] == 0
+    path = tmp_path / "discreet.toml"
+    path.write_text(path.read_text().replace("tables.patients", "tables.people"))
+    question = "select count(*) from people"
+    code, data, _ = run(capsys, tmp_path, "query", question, "--epsilon", "1")
+    assert code == 2 and "declared already, as 'patients'" in data["reason"]
+    (tmp_path / "patients.csv").rename(tmp_path / "moved.csv")
+    path.write_text(path.read_text().replace("patients.csv", "moved.csv"))
+    assert run(capsys, tmp_path, "query", question, "--epsilon", "1")[0] == 2
+    path.write_text(
+        path.read_text().replace("budget = { epsilon = 1.0 }", 'population = "patients"')
+        + "\n[populations.patients]\nbudget = { epsilon = 1.0 }\n"
+    )
+    assert run(capsys, tmp_path, "query", question, "--epsilon", "0.1")[0] == 4
+
+
+def test_a_failed_making_opens_no_account(tmp_path, capsys):
+    make(tmp_path)
+    (tmp_path / "patients.csv").rename(tmp_path / "away.csv")
+    before = rows_of_ledger(tmp_path)
+    assert run(capsys, tmp_path, "query", COUNT, "--epsilon", "0.1")[0] == 2
+    assert rows_of_ledger(tmp_path) == before
+    assert not list((tmp_path / ".discreet").glob("tables/*"))
+
+
 def test_add_with_a_person_is_declared_but_not_answered(tmp_path, capsys):
     make(tmp_path)
     (tmp_path / "visits.csv").write_text("id,ward\n1,a\n1,b\n2,a\n")

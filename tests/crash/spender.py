@@ -1,4 +1,4 @@
-"""A life at the ledger: charge, store, say, and again, until killed or until the budget is gone.
+"""A life at the ledger: charge, store, say, and again; when the budget is gone, look at it, until killed.
 
 Arguments: the ledger, and perhaps `mutant=NAME` or `die=POINT` (leave at that point of the third charge).
 """
@@ -63,5 +63,6 @@ def live(arguments: list[str], ready: Callable[[], None]) -> None:
             try:
                 charge = ask(ledger, laplace("0.01"), price="0.01", question=str(os.getpid()))
             except BudgetExceeded:
-                return
+                ledger.refresh()
+                continue
             say(f"{charge.id} {ledger.store(charge.id, f'answer to {charge.id}')}")

@@ -242,7 +242,8 @@ def _arrow(column: Column):
         for unit, digits in (("ms", 14), ("us", 17), ("ns", 18))
         for zone in (None, "UTC")
     ]
-    stamps.append((pa.timestamp("us"), st.sampled_from([2**63 - 1, -(2**63) + 1, -1, 0])))
+    ends = st.sampled_from([2**63 - 1, 2**63 - 2, -(2**63), -(2**63) + 1, -1, 0])
+    stamps += [(pa.timestamp("us"), ends), (pa.timestamp("ns", "UTC"), ends)]
     match column:
         case Number():
             return [*integers, *floats, *decimals, (pa.bool_(), st.booleans()), *text]

@@ -45,8 +45,8 @@ def test_each_cell_begins_at_exactly_its_threshold(scale):
         for words, least in (
             ([prefix - 1], True),
             ([prefix + 1], False),
-            ([int(exact * (1 - Fraction(1, 2**38)))], True),
-            ([int(exact * (1 + Fraction(1, 2**38))) + 1], False),
+            ([prefix - 1 - (prefix >> 38)], True),  # just beyond what float64 decides
+            ([prefix + 1 + (prefix >> 38)], False),
             ([prefix, after - 1], True),
             ([prefix, after + 1], False),
         ):
@@ -112,10 +112,10 @@ def test_exact_and_float_coins_agree_on_the_same_bits(monkeypatch):
 @pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(3), Fraction(1000), Fraction(2**24 + 1)], ids=str)
 @pytest.mark.usefixtures("doubtful")
 def test_the_law_where_every_lane_is_doubtful(scale):
-    drawn = DiscreteLaplace(scale=scale).draw(6_000, bits=FixedBits(6))
+    drawn = DiscreteLaplace(scale=scale).draw(4_000, bits=FixedBits(6))
     assert laplace_p(drawn, float(scale)) > LEAST_P
     assert laplace_p(drawn, 0.8 * float(scale)) < LEAST_P
-    drawn = DiscreteGaussian(sigma2=scale**2).draw(3_000, bits=FixedBits(7))
+    drawn = DiscreteGaussian(sigma2=scale**2).draw(2_000, bits=FixedBits(7))
     assert gaussian_p(drawn, float(scale)) > LEAST_P
     assert gaussian_p(drawn, 0.8 * float(scale)) < LEAST_P
 

@@ -284,5 +284,5 @@ def _value(cuts: list[Value], allowed: Allowed, cell: int) -> Value | None:
     if low is not None:
         return low
     if high is None:
-        return 0
+        return 0  # any value will do, and nothing says of which type
     return "" if isinstance(high, str) else high - 1

@@ -52,7 +52,7 @@ _KINDS: dict[str, Kind] = {
     **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP WITH TIME ZONE"), "timestamp"),
     **dict.fromkeys(("TIMESTAMP_NS", "TIMESTAMPTZ_NS"), "nanoseconds"),
     "VARCHAR": "text",
-    **dict.fromkeys(("UUID", "TIME"), "word"),
+    **dict.fromkeys(("UUID", "TIME", "JSON"), "word"),
 }  # fmt: skip
 
 
@@ -175,7 +175,8 @@ def _micros(value: str, kind: Kind) -> str:
     END"""
         case "nanoseconds":
             count = f"epoch_ns({value})"
-            return f"({count} - ({count} % 1000 + 1000) % 1000) // 1000"
+            # Division cuts towards zero; below 1970 that is one too many.
+            return f"{count} // 1000 - CASE WHEN {count} % 1000 < 0 THEN 1 ELSE 0 END"
         case _:
             return f"epoch_us({value})"
 

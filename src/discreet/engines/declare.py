@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import duckdb
 import pyarrow as pa
@@ -39,15 +39,14 @@ ROWS_AT_ONCE = 122_880
 def declare(cursor: duckdb.DuckDBPyConnection, schema: Schema, source: Source, *, target: Path) -> Making:
     """Make the declared table of `source` at `target`."""
     check_declarable(schema)
-    before = source.stamp()
     places = [source.place(column.name) for column in schema.columns]
-    with readable(source):
-        names, kinds = source_columns(cursor, source)
-        chosen = [_kind(column, kinds[place], source) for column, place in zip(schema.columns, places, strict=True)]
+    with readable(source), new_file(target) as stream, source.at_rest():
+        names, types = source_columns(cursor, source)
+        kinds = [_kind(column, types[place], source) for column, place in zip(schema.columns, places, strict=True)]
         values = [f"s.{identifier(names[place])}" for place in places]
         _lists(cursor, schema)
-        sql = select_sql(schema, values, chosen, source=source_sql(source))
-        return _write(cursor.sql(sql).to_arrow_reader(ROWS_AT_ONCE), schema, target, source, before)
+        sql = select_sql(schema, values, kinds, source=source_sql(source))
+        return _write(cursor.sql(sql).to_arrow_reader(ROWS_AT_ONCE), schema, stream)
 
 
 def source_sql(source: Source) -> str:
@@ -137,17 +136,13 @@ def _kind(column: Column, source_type: str, source: Source) -> Kind:
     return kind
 
 
-def _write(
-    batches: Iterable[Any], schema: Schema, target: Path, source: Source, before: tuple[tuple[int, int, int], ...]
-) -> Making:
+def _write(batches: Iterable[Any], schema: Schema, stream: BinaryIO) -> Making:
     """Write the stored columns, count the rest."""
     tally = _Tally(schema)
     few = [column.name for column in schema.columns if storage(column) not in ("INTEGER", "BIGINT")]
-    with new_file(target) as stream, pq.ParquetWriter(stream, arrow_schema(schema), use_dictionary=few) as writer:
+    with pq.ParquetWriter(stream, arrow_schema(schema), use_dictionary=few) as writer:
         for batch in batches:
             writer.write_batch(tally.stored(batch))
-        if source.stamp() != before:
-            raise UsageError(f"{source.shown} changed while it was read", hint="try again when it is at rest")
     return tally.making()
 
 
@@ -183,17 +178,19 @@ def readable(source: Source) -> Iterator[None]:
     except DiscreetError:
         raise
     except (duckdb.Error, pa.ArrowException, OSError) as problem:
-        raise UsageError(*_sentence(str(problem), source)) from None
+        raise UsageError(_sentence(str(problem), source)) from None
 
 
-def _sentence(problem: str, source: Source) -> tuple[str]:
+def _sentence(problem: str, source: Source) -> str:
     line = re.search(r"CSV Error on Line: (\d+)", problem)
     fields = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", problem)
     where = f"line {line[1]} of {source.shown}" if line else source.shown
     if fields:
-        return (f"{where} has {fields[2]} fields where the header has {fields[1]}",)
+        return f"{where} has {fields[2]} fields where the header has {fields[1]}"
     if "unterminated quote" in problem:
-        return (f"{where} has a quote that does not end",)
+        return f"{where} has a quote that does not end"
     if "utf-8" in problem.lower() or "utf8" in problem.lower():
-        return (f"{where} is not UTF-8 text",)
-    return (f"{where} cannot be read as {'CSV' if source.kind == 'csv' else 'Parquet'}",)
+        return f"{where} is not UTF-8 text"
+    if "Conversion Error" in problem:
+        return f"{where} holds a timestamp that is in no calendar"
+    return f"{where} cannot be read as {'CSV' if source.kind == 'csv' else 'Parquet'}"

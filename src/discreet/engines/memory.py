@@ -43,12 +43,12 @@ class MemoryEngine:
         records: list[Record] = []
         nulled: Counter[str] = Counter()
         clamped: Counter[str] = Counter()
-        for row in rows(source):
-            given = {column: row[place] for column, place in columns.items()}
-            records.append({column.name: stored(column, value) for column, value in given.items()})
-            nulled.update(column.name for column, value in given.items() if lost(column, value))
-            clamped.update(column.name for column, value in given.items() if outside(column, value))
-        with new_file(target) as stream:
+        with new_file(target) as stream, source.at_rest():
+            for row in rows(source):
+                given = {column: row[place] for column, place in columns.items()}
+                records.append({column.name: stored(column, value) for column, value in given.items()})
+                nulled.update(column.name for column, value in given.items() if lost(column, value))
+                clamped.update(column.name for column, value in given.items() if outside(column, value))
             pq.write_table(pa.Table.from_pylist(records, schema=arrow_schema(table.schema)), stream)
         ordered = [column.name for column in columns if isinstance(column, Number | Moment)]
         return Making(

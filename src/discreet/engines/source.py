@@ -10,6 +10,8 @@ from __future__ import annotations
 import csv
 import glob
 import gzip
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TextIO
@@ -60,6 +62,14 @@ class Source:
                     hint="rename one of them",
                 )
         return tuple(seen.values())
+
+    @contextmanager
+    def at_rest(self) -> Iterator[None]:
+        """Whatever is read within was one snapshot: no file was written to meanwhile."""
+        before = self.stamp()
+        yield
+        if self.stamp() != before:
+            raise UsageError(f"{self.shown} changed while it was read", hint="try again when it is at rest")
 
     def stamp(self) -> tuple[tuple[int, int, int], ...]:
         """What changes when a file is written to."""
@@ -137,21 +147,23 @@ def _csv(source: str, files: tuple[Path, ...]) -> Source:
 
 
 def _header_line(file: Path) -> str:
+    """The first line, whatever stands in the others."""
     try:
-        with open_csv(file, newline=None) as stream:
-            line = stream.readline(MOST_HEADER + 1)
+        with gzip.open(file) if file.suffix == ".gz" else file.open("rb") as stream:
+            start = stream.readline(MOST_HEADER + 1).splitlines()[:1]
+        line = start[0].decode("utf-8-sig") if start else ""
     except (UnicodeDecodeError, EOFError, gzip.BadGzipFile):
         raise UsageError(f"{file.name} is neither Parquet nor CSV in UTF-8") from None
     if not line.strip() or len(line) > MOST_HEADER or "\0" in line:
         raise UsageError(f"{file.name} does not begin with the names of its columns", hint="CSV needs a header line")
-    return line.rstrip("\n")
+    return line
 
 
-def open_csv(file: Path, *, newline: str | None) -> TextIO:
+def open_csv(file: Path) -> TextIO:
     """A CSV file as text, without its byte order mark, unpacked where it is gzipped."""
     if file.suffix == ".gz":
-        return gzip.open(file, "rt", encoding="utf-8-sig", newline=newline)
-    return file.open("rt", encoding="utf-8-sig", newline=newline)
+        return gzip.open(file, "rt", encoding="utf-8-sig", newline="")
+    return file.open("rt", encoding="utf-8-sig", newline="")
 
 
 def _fields(line: str, delimiter: str) -> tuple[str, ...]:

@@ -79,4 +79,6 @@ def new_file(target: Path) -> Iterator[BinaryIO]:
         finally:
             os.close(folder_handle)
     except OSError as problem:
+        if problem.errno is None:  # not the file system's: a reader that broke off in the middle
+            raise
         raise UsageError(f"the declared table cannot be written: {problem.strerror}") from None

@@ -146,7 +146,7 @@ def rows(source: Source) -> Iterator[list[Given]]:
 
 def _csv_rows(file: Path, source: Source) -> Iterator[list[Given]]:
     width = len(source.names)
-    with open_csv(file, newline="") as stream:
+    with open_csv(file) as stream:
         reader = csv.reader(stream, delimiter=source.delimiter, strict=True)
         try:
             next(reader)

@@ -1,0 +1,141 @@
+"""The ledger: charges for each CPU second, and what opening and verifying a long one costs.
+
+Charging is measured through the public path, fsync and anchor included. The long ledger is written
+in one transaction, for its length is what matters; it is opened and verified in processes of their own.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from fractions import Fraction
+from pathlib import Path
+
+from results import write_section
+
+from discreet.accounting import events
+from discreet.accounting.events import Laplace
+from discreet.accounting.filter import Balance, Cost
+from discreet.accounting.guarantee import Guarantee
+from discreet.accounting.region import Allowed, Box, Region
+from discreet.ledger.journal import new_id, sha256_of
+from discreet.ledger.ledger import Ledger
+from discreet.ledger.state import balance_data
+
+ROWS = 100_000
+CHARGES = 500
+PAYLOAD = "x" * 300
+
+OPEN = """
+import resource, sys, time
+from pathlib import Path
+from discreet.ledger.ledger import Ledger
+start = time.process_time()
+ledger = Ledger.open(Path(sys.argv[1]))
+opened = time.process_time()
+report = ledger.verify()
+assert report.sound, report
+memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+print(opened - start, time.process_time() - opened, memory)
+"""
+
+
+def make(path: Path, accounting: str = "pure") -> Ledger:
+    ledger = Ledger.create(path)
+    ledger.declare("people", Guarantee(epsilon=Fraction(10**6), accounting=accounting))
+    ledger.add_version("people", population="people", schema={}, source={})
+    return ledger
+
+
+def region(number: int) -> Region:
+    """Overlapping intervals of one column and halves of another."""
+    return Region.of([Box({"age": Allowed.interval(number % 60, number % 60 + 20), "sex": Allowed.of([number % 2])})])
+
+
+def charging(folder: Path, *, narrow: bool) -> tuple[float, float]:
+    """Charges for each CPU second and for each second, with a stored answer each."""
+    with make(folder / f"charging-{narrow}" / "ledger.db") as ledger:
+        cpu, wall = time.process_time(), time.perf_counter()
+        for number in range(CHARGES):
+            charge = ledger.charge(
+                population="people",
+                table="people",
+                version=1,
+                region=region(number) if narrow else Region.whole(),
+                event=Laplace(scale=Fraction(1000 + number % 50), l1=1),
+                question=f"q{number}",
+                price="0.001",
+            )
+            ledger.store(charge.id, PAYLOAD)
+        return CHARGES / (time.process_time() - cpu), CHARGES / (time.perf_counter() - wall)
+
+
+def long_ledger(path: Path) -> None:
+    """Charges and their answers, ROWS in all, booked by plain addition."""
+    sha256 = sha256_of(PAYLOAD)
+    with make(path) as ledger:
+        journal = ledger._journal
+        balance = Balance()
+        with journal.section():
+            for number in range(ROWS // 2):
+                event = Laplace(scale=Fraction(10**5 + number % 1000), l1=1)
+                cost = Cost.of(events.loss(event))
+                pure, rho = balance.pure + cost.pure, balance.rho + cost.rho
+                balance = Balance(pure=pure, rho=rho, pure_sum=pure, rho_sum=rho)
+                id_ = f"r-{new_id()}"
+                charge = {
+                    "id": id_,
+                    "population": "people",
+                    "table": "people",
+                    "version": 1,
+                    "region": region(number).to_data(),
+                    "event": events.to_data(event),
+                    "cost": {"pure": cost.pure, "rho": cost.rho, "delta": 0},
+                    "analyst": f"analyst {number % 7}",
+                    "question": sha256,
+                    "price": "1/1000",
+                    "decision": {"arm": "pure", "used": 1, "nodes": 0, "balance": balance_data(balance)},
+                }
+                journal.append("charge", charge)
+                journal._pending = False
+                journal.append("answer", {"id": id_, "sha256": sha256}, payload=(id_, sha256, PAYLOAD))
+                journal._pending = number == ROWS // 2 - 1  # the last one writes the anchor
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        os.environ["DISCREET_STATE"] = str(folder / "state")
+        whole, narrow = charging(folder, narrow=False), charging(folder, narrow=True)
+        path = folder / "long" / "ledger.db"
+        long_ledger(path)
+        size = path.stat().st_size / 2**20
+        runs = [
+            [float(word) for word in subprocess.check_output([sys.executable, "-c", OPEN, str(path)]).split()]
+            for _ in range(3)
+        ]
+    opened, verified, memory = (min(run[place] for run in runs) for place in range(3))
+    text = f"""
+| | per CPU second | per second |
+|---|---:|---:|
+| charge and store an answer, whole table, {CHARGES} charges | {whole[0]:.0f} | {whole[1]:.0f} |
+| the same, overlapping regions on two columns | {narrow[0]:.0f} | {narrow[1]:.0f} |
+
+A charge is two fsyncs of the database's log and the anchor, and one of its folder, under a lock.
+
+| a ledger of {ROWS:,} rows ({size:.0f} MiB) | CPU s |
+|---|---:|
+| open: every row's digest and MAC, fold, tables, answers, anchor | {opened:.1f} |
+| verify: the same from the disk again, and SQLite's own check | {verified:.1f} |
+
+Peak memory {memory:.0f} MiB, with both in one process. Best of three.
+"""
+    print(text)
+    write_section("ledger", text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+"""Declaring tables: what `discreet add` proposes, and that nobody gets a second budget by a second name.
+
+Budgets belong to people. A source that is declared, or was ever made into a version, under another
+population is refused: by the same path, through a link, or as a copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from discreet.engines.engine import Engine
+from discreet.engines.fingerprint import fingerprint, shared
+from discreet.engines.source import find
+from discreet.errors import DiscreetError, UsageError
+from discreet.ledger.records import Version
+from discreet.schema.file import NAME, ProjectFile, read_table
+from discreet.schema.schema import Budget, Table, closest
+
+
+def propose(
+    source: Path,
+    *,
+    name: str | None,
+    person: str | None,
+    rows_per_person: int | None,
+    budget: Budget | None,
+    public: bool,
+    population: str | None,
+    file: ProjectFile,
+    folder: Path,
+    engine: Engine,
+) -> tuple[str, dict[str, Any], dict[str, dict[str, Any]]]:
+    """A name, settings and columns for a new table. The proposal is for the owner, who may edit it.
+
+    Names and types are proposed; bounds and categories never are, for they would be read from data.
+    """
+    told = _relative(source, folder)
+    wanted = name or _name_of(source)
+    if any(known.lower() == wanted.lower() for known in file.tables):
+        raise UsageError(f"there is a table {wanted!r} already", hint="--name gives it another name")
+    found = find(told, folder=folder).files
+    twin = next((table for table in file.tables.values() if _shares(table.source, folder, found)), None)
+    if twin is not None and (population is None or twin.population != population):
+        raise _twin(twin.name, twin.population)
+    if population is not None and population not in file.populations:
+        raise UsageError(
+            f"there is no population {population[:60]!r}",
+            hint=f"move the budget to [populations.{population}] in {NAME}, and name it in each of its tables",
+        )
+    columns = {column: {"type": type_} for column, type_ in engine.columns(folder / told).items()}
+    if person is not None and person not in columns:
+        raise UsageError(f"there is no column {person[:60]!r} in the source", hint=closest(person, columns))
+    settings: dict[str, Any] = {"source": told}
+    if public:
+        settings["public"] = True
+    elif population is not None:
+        settings["population"] = population
+    elif budget is not None:
+        settings["budget"] = {"epsilon": budget.epsilon, "delta": budget.delta}
+    if person is not None:
+        settings |= {"person": person, "rows_per_person": rows_per_person or 1}
+        del columns[person]
+    read_table(wanted, settings | {"columns": columns}, populations={population: {}} if population else {})
+    return wanted, settings, columns
+
+
+def refuse_second_budget(table: Table, *, folder: Path, versions: Mapping[str, Mapping[int, Version]]) -> None:
+    """Refuse a table whose source the ledger knows under another population, whatever discreet.toml says now."""
+    found = find(table.source, folder=folder).files
+    mine = _stamps(fingerprint(table.source, folder=folder))
+    for name, made in versions.items():
+        for version in made.values():
+            if version.population == table.population:
+                continue
+            if mine & _stamps(version.source) or _shares(version.schema.get("source", ""), folder, found):
+                raise _twin(name, version.population)
+
+
+def _twin(name: str, population: str) -> UsageError:
+    return UsageError(
+        f"this source is declared already, as {name!r}",
+        hint=f"budgets belong to people, not to names; --population {population} shares its budget",
+    )
+
+
+def _stamps(told: Mapping[str, Any]) -> set[tuple[int, int]]:
+    """Size and time of each file that is not empty: a moved file keeps both."""
+    return {(size, time) for _, size, time in told.get("files", []) if size}
+
+
+def _shares(source: str, folder: Path, found: Iterable[Path]) -> bool:
+    try:
+        return shared(find(source, folder=folder).files, found)
+    except (DiscreetError, OSError):
+        return False
+
+
+def _relative(path: Path, folder: Path) -> str:
+    """A source as the project's file names it: relative to the project folder where it lies inside."""
+    whole = path if path.is_absolute() else Path.cwd() / path
+    try:
+        return str(whole.relative_to(folder))
+    except ValueError:
+        return str(whole)
+
+
+def _name_of(path: Path) -> str:
+    """A table's name from its file's: letters, digits and underscores."""
+    name = "".join(letter if letter.isalnum() else "_" for letter in path.name.split(".")[0]).strip("_").lower()
+    return name if name and not name[0].isdigit() else f"table_{name}".rstrip("_")

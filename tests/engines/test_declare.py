@@ -1,0 +1,350 @@
+"""Making the declared table: row by row, whole or not at all, for its owner's eyes."""
+
+import csv
+import gzip
+import os
+import random
+import stat
+from fractions import Fraction
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from discreet.engines import declare as making
+from discreet.engines.conversion import decimal_form
+from discreet.engines.duckdb import DuckDBEngine
+from discreet.engines.memory import MemoryEngine
+from discreet.engines.stored import storage
+from discreet.errors import Refused, SchemaError, UsageError
+from discreet.schema.column import Boolean, Category, Moment, Number, Text
+from discreet.schema.schema import Schema, Table
+from discreet.schema.unit import PrivacyUnit
+from engines.tables import STEPS, Rows, tables
+
+AGE = Number(name="age", type="integer", low=0, high=120)
+SEX = Category(name="sex", values=("F", "M"))
+
+
+@pytest.fixture(scope="module")
+def engine():
+    engine = DuckDBEngine(threads=1)
+    yield engine
+    engine.close()
+
+
+def table(source, *columns, unit=PrivacyUnit()):
+    schema = Schema(table="people", columns=columns or (AGE, SEX), unit=unit)
+    return Table(schema=schema, source=source, population="people", budget=None)
+
+
+def made(engine, declaration, folder):
+    target = folder / "made" / "t.parquet"
+    engine.declare(declaration, folder=folder, target=target)
+    return pq.read_table(target).to_pylist()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("rows")
+
+
+@given(table=tables(least=2), chance=st.randoms(use_true_random=False))
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+def test_a_row_is_stored_by_itself(engine, folder, table, chance):
+    """Shuffled, doubled, thinned out or alone: the same source row is always stored the same."""
+    places = list(range(len(table.rows)))
+    stored = made(engine, table.write(folder), folder)
+    for chosen in (chance.sample(places, len(places)), places * 2, places[1:], [chance.choice(places)]):
+        part = Rows(schema=table.schema, types=table.types, rows=tuple(table.rows[place] for place in chosen))
+        assert made(engine, part.write(folder), folder) == [stored[place] for place in chosen]
+
+
+def test_a_row_is_stored_the_same_from_csv_and_parquet(engine, tmp_path):
+    cost = Number(name="cost", type="decimal", step=Fraction("0.01"), low=0, high=10**6)
+    columns = (AGE, cost, SEX, Boolean(name="flag"), Text(name="note"))
+    (tmp_path / "s.csv").write_text("age,cost,sex,flag,note\n12,0.285,F,true, x\n200,1e22,m,no,é\n,,,,\n")
+    typed = {
+        "age": pa.array([12, 200, None]),
+        "cost": pa.array([0.285, 1e22, None]),
+        "sex": pa.array(["F", "m", None]).dictionary_encode(),
+        "flag": pa.array([True, False, None]),
+        "note": pa.array([" x", "é", None], pa.large_string()),
+    }
+    pq.write_table(pa.table(typed), tmp_path / "s.parquet")
+    found = [made(engine, table(source, *columns), tmp_path) for source in ("s.csv", "s.parquet")]
+    assert found[0] == found[1]
+    assert found[0][0] == {"age": 12, "cost": 29, "sex": 0, "flag": 1, "note": " x"}
+
+
+def test_rows_keep_to_themselves_with_many_threads(tmp_path):
+    """Enough rows for several batches, and two threads at work on them."""
+    count = 260_000
+    ages = list(range(count))
+    random.shuffle(ages)
+    with (tmp_path / "s.csv").open("w", newline="") as stream:
+        csv.writer(stream).writerows([["age", "sex"], *([age, "FMx"[age % 3]] for age in ages)])
+    wide = Number(name="age", type="integer", low=0, high=count)
+    parallel = DuckDBEngine(threads=2)
+    target = tmp_path / "t.parquet"
+    told = parallel.declare(table("s.csv", wide, SEX), folder=tmp_path, target=target)
+    parallel.close()
+    stored = pq.read_table(target).to_pylist()
+    assert sorted(row["age"] for row in stored) == list(range(count))
+    assert all(row["sex"] == (0, 1, None)[row["age"] % 3] for row in stored)
+    assert told.exact_rows == count
+    assert told.exact_nulled == {"age": 0, "sex": sum(age % 3 == 2 for age in ages)}
+
+
+def test_thousands_of_categories(engine, tmp_path):
+    values = tuple(f"place {number}" for number in range(5000))
+    (tmp_path / "s.csv").write_text("x\n" + "\n".join([*reversed(values), "nowhere"]) + "\n")
+    stored = made(engine, table("s.csv", Category(name="x", values=values)), tmp_path)
+    assert [row["x"] for row in stored] == [*range(4999, -1, -1), None]
+
+
+def test_only_declared_columns_are_kept_in_small_types(engine, tmp_path):
+    (tmp_path / "s.csv").write_text("secret,age,sex\nx,1,F\n")
+    made(engine, table("s.csv"), tmp_path)
+    schema = pq.read_schema(tmp_path / "made" / "t.parquet")
+    assert schema == pa.schema([("age", pa.int8()), ("sex", pa.int8())])
+    assert b"secret" not in (tmp_path / "made" / "t.parquet").read_bytes()
+    assert storage(Number(name="x", type="integer", low=-129, high=0)) == "SMALLINT"
+    assert storage(Number(name="x", type="integer", low=0, high=2**15)) == "INTEGER"
+    assert storage(Number(name="x", type="integer", low=0)) == "BIGINT"
+
+
+def test_the_file_is_its_owners_alone_and_nothing_else_is_left(engine, tmp_path):
+    (tmp_path / "s.csv").write_text("age,sex\n1,F\n")
+    before = os.umask(0)
+    try:
+        made(engine, table("s.csv"), tmp_path)
+    finally:
+        os.umask(before)
+    folder = tmp_path / "made"
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert stat.S_IMODE((folder / "t.parquet").stat().st_mode) == 0o600
+    assert [file.name for file in folder.iterdir()] == ["t.parquet"]
+
+
+def test_a_failed_making_leaves_the_old_table(engine, tmp_path):
+    (tmp_path / "s.csv").write_text("age,sex\n1,F\n")
+    made(engine, table("s.csv"), tmp_path)
+    old = (tmp_path / "made" / "t.parquet").read_bytes()
+    (tmp_path / "s.csv").write_text("age,sex\n2,F\n3\n")
+    with pytest.raises(UsageError):
+        made(engine, table("s.csv"), tmp_path)
+    assert (tmp_path / "made" / "t.parquet").read_bytes() == old
+    assert [file.name for file in (tmp_path / "made").iterdir()] == ["t.parquet"]
+
+
+def test_a_source_that_changes_while_it_is_read_is_refused(engine, tmp_path, monkeypatch):
+    (tmp_path / "s.csv").write_text("age,sex\n1,F\n")
+
+    def late(schema, values, kinds, *, source, select=making.select_sql):
+        with (tmp_path / "s.csv").open("a") as stream:
+            stream.write("2,M\n")
+        return select(schema, values, kinds, source=source)
+
+    monkeypatch.setattr(making, "select_sql", late)
+    with pytest.raises(UsageError, match="changed while it was read"):
+        made(engine, table("s.csv"), tmp_path)
+    assert not (tmp_path / "made" / "t.parquet").exists()
+
+
+def test_a_folder_that_cannot_be_written(engine, tmp_path):
+    (tmp_path / "s.csv").write_text("age,sex\n1,F\n")
+    with pytest.raises(UsageError, match="cannot be written"):
+        engine.declare(table("s.csv"), folder=tmp_path, target=tmp_path / "s.csv" / "t.parquet")
+
+
+def test_persons_are_not_made_row_by_row(engine, tmp_path):
+    (tmp_path / "s.csv").write_text("age,sex\n1,F\n")
+    persons = table("s.csv", unit=PrivacyUnit(person=("age",), rows=3))
+    for any_engine in (engine, MemoryEngine()):
+        with pytest.raises(Refused, match="persons with many rows"):
+            made(any_engine, persons, tmp_path)
+
+
+def test_a_table_needs_a_column(engine, tmp_path):
+    (tmp_path / "s.csv").write_text("age,sex\n1,F\n")
+    schema = Schema(table="people", columns=(), unit=PrivacyUnit())
+    with pytest.raises(SchemaError, match="declares no column"):
+        made(engine, Table(schema=schema, source="s.csv", population="people", budget=None), tmp_path)
+
+
+#: What is wrong with a CSV, and the sentence its owner gets: a line, never a cell.
+BROKEN = {
+    b"age,sex\n1,F\nSECRET\n": "line 3 of s.csv has 1 fields where the header has 2",
+    b"age,sex\n1,F\nSECRET,b,c\n": "line 3 of s.csv has 3 fields where the header has 2",
+    b'age,sex\n1,F\n2,"SECRET\n': "line 3 of s.csv has a quote that does not end",
+    b"age,sex\n1,F\nSECRET\xff,F\n": "line 3 of s.csv is not UTF-8 text",
+    b"age,sex\n1,SECRET\r\n2,F\n3,F\r\n": "s.csv cannot be read as CSV",
+    b"": "s.csv does not begin with the names of its columns",
+    b"\n\nage,sex\n1,F\n": "s.csv does not begin with the names of its columns",
+    b"\xff\xfea\0g\0e\0": "s.csv is neither Parquet nor CSV in UTF-8",
+    b'"age\n",sex\n1,F\n': "the header of s.csv does not end where its first line does",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("content", BROKEN, ids=range(len(BROKEN)))
+def test_a_broken_csv_is_one_sentence_without_cells(engine, tmp_path, content):
+    (tmp_path / "s.csv").write_bytes(content)
+    with pytest.raises(UsageError) as caught:
+        made(engine, table("s.csv"), tmp_path)
+    assert BROKEN[content] in str(caught.value)
+    assert "SECRET" not in str(caught.value)
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None
+
+
+def test_a_csv_that_breaks_far_down(engine, tmp_path):
+    """By then rows have been written; nothing of them stays."""
+    with (tmp_path / "s.csv").open("w") as stream:
+        stream.write("age,sex\n" + "1,F\n" * 300_000 + "SECRET\n")
+    with pytest.raises(UsageError) as caught:
+        made(engine, table("s.csv"), tmp_path)
+    assert str(caught.value) == "line 300002 of s.csv has 1 fields where the header has 2"
+    assert not list((tmp_path / "made").iterdir())
+
+
+def test_a_moment_that_cannot_be_read(engine, tmp_path):
+    pq.write_table(pa.table({"day": pa.array([2**62], pa.timestamp("ms"))}), tmp_path / "s.parquet")
+    with pytest.raises(UsageError, match="a timestamp that is in no calendar"):
+        made(engine, table("s.parquet", Moment(name="day", type="date")), tmp_path)
+
+
+def test_broken_parquet_is_one_sentence(engine, tmp_path):
+    pq.write_table(pa.table({"age": [1], "sex": ["F"]}), tmp_path / "s.parquet")
+    whole = (tmp_path / "s.parquet").read_bytes()
+    (tmp_path / "s.parquet").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(UsageError, match=r"s\.parquet cannot be read as Parquet"):
+        made(engine, table("s.parquet"), tmp_path)
+    (tmp_path / "s.parquet").write_bytes(b"age,sex\n")
+    with pytest.raises(UsageError, match="not a Parquet file"):
+        made(engine, table("s.parquet"), tmp_path)
+
+
+def test_wrong_types_in_parquet_are_told(engine, tmp_path):
+    pq.write_table(pa.table({"age": [[1]], "sex": pa.array([1], pa.date32())}), tmp_path / "s.parquet")
+    with pytest.raises(SchemaError, match=r"column 'age' is declared integer, and s\.parquet holds .* there"):
+        made(engine, table("s.parquet"), tmp_path)
+    with pytest.raises(SchemaError, match=r"column 'sex' is declared decimal, and s\.parquet holds DATE there"):
+        made(engine, table("s.parquet", Number(name="sex", type="decimal")), tmp_path)
+
+
+def test_missing_files_and_columns(engine, tmp_path):
+    with pytest.raises(UsageError, match=r"there is no file nowhere\.csv"):
+        made(engine, table("nowhere.csv"), tmp_path)
+    with pytest.raises(UsageError, match=r"there is no file \*\.csv"):
+        made(engine, table("*.csv"), tmp_path)
+    with pytest.raises(UsageError, match="is a folder"):
+        made(engine, table("."), tmp_path)
+    (tmp_path / "s.csv").write_text("agge,sex\n1,F\n")
+    with pytest.raises(SchemaError, match=r"(?s)s\.csv has no column 'age'.*did you mean 'agge'"):
+        made(engine, table("s.csv"), tmp_path)
+
+
+def test_names_differ_by_more_than_capitals(engine, tmp_path):
+    (tmp_path / "s.csv").write_text("Age,age,SEX\n1,2,F\n")
+    assert made(engine, table("s.csv"), tmp_path) == [{"age": 2, "sex": 0}]
+    with pytest.raises(SchemaError, match="2 columns that could be 'AGE'"):
+        made(engine, table("s.csv", Number(name="AGE", type="integer")), tmp_path)
+    with pytest.raises(SchemaError, match="'Age' and 'age' have the same name"):
+        engine.columns(tmp_path / "s.csv")
+    pq.write_table(pa.table({"Age": [1], "age": [2], "sex": ["F"]}), tmp_path / "s.parquet")
+    assert made(engine, table("s.parquet"), tmp_path) == [{"age": 2, "sex": 0}]
+
+
+ODD = [
+    "a b",
+    'the "x"',
+    "it's",
+    "naïve",
+    "select",
+    "1",
+    "x;y",
+    "a,b",
+    "%s",
+    " padded ",
+    "c5",
+    "s",
+    "\U0001f600",
+    "a" * 200,
+]
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_odd_names(engine, tmp_path, kind):
+    if kind == "csv":
+        with (tmp_path / "s.csv").open("w", encoding="utf-8", newline="") as stream:
+            csv.writer(stream).writerows([["", *ODD], range(len(ODD) + 1)])
+    else:
+        pq.write_table(pa.table([[number] for number in range(len(ODD) + 1)], names=["", *ODD]), tmp_path / "s.parquet")
+    assert engine.columns(tmp_path / f"s.{kind}") == dict.fromkeys(ODD, "integer")
+    stored = made(engine, table(f"s.{kind}", *(Number(name=name, type="integer") for name in ODD)), tmp_path)
+    assert stored == [{name: number for number, name in enumerate(ODD, start=1)}]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_the_header_alone_tells_the_delimiter(engine, tmp_path, delimiter):
+    """Rows full of other delimiters change nothing."""
+    text = f'age{delimiter}note\r\n1{delimiter}"a;b;c,d|e\tf"\r\n'.encode()
+    (tmp_path / "s.csv").write_bytes(b"\xef\xbb\xbf" + text)
+    with gzip.open(tmp_path / "s.csv.gz", "wb") as stream:
+        stream.write(text)
+    for source in ("s.csv", "s.csv.gz"):
+        assert made(engine, table(source, AGE, Text(name="note")), tmp_path) == [{"age": 1, "note": "a;b;c,d|e\tf"}]
+
+
+def test_globs_read_files_of_one_header_in_order(engine, tmp_path):
+    (tmp_path / "part-1.csv").write_text("age,sex\n1,F\n")
+    (tmp_path / "part-2.csv").write_text("age,sex\n2,M\n")
+    assert [row["age"] for row in made(engine, table("part-*.csv"), tmp_path)] == [1, 2]
+    (tmp_path / "part-3.csv").write_text("sex,age\nF,3\n")
+    with pytest.raises(SchemaError, match=r"part-3\.csv and part-1\.csv do not have the same header"):
+        made(engine, table("part-*.csv"), tmp_path)
+    for number, kind in enumerate([pa.int64(), pa.int64(), pa.string()]):
+        ages = pa.array([str(number)]).cast(kind)
+        pq.write_table(pa.table({"age": ages, "sex": ["F"]}), tmp_path / f"p{number}.parquet")
+    assert [row["age"] for row in made(engine, table("p[01].parquet"), tmp_path)] == [0, 1]
+    with pytest.raises(SchemaError, match="same columns and types"):
+        made(engine, table("p*.parquet"), tmp_path)
+    with pytest.raises(UsageError, match="both CSV and Parquet"):
+        made(engine, table("p*"), tmp_path)
+
+
+def test_paths_are_names_not_patterns(engine, tmp_path):
+    """[1] is part of a name where a file has it, and sex=F a folder, not a column."""
+    folder = tmp_path / "[x] sex=M*"
+    folder.mkdir()
+    (folder / "s1.csv").write_text("age,sex\n1,F\n")
+    (folder / "s[1].csv").write_text("age,sex\n2,F\n")
+    pq.write_table(pa.table({"age": [3], "sex": ["F"]}), folder / "s[1].parquet")
+    assert made(engine, table("s[1].csv"), folder) == [{"age": 2, "sex": 0}]
+    assert made(engine, table("s[1].parquet"), folder) == [{"age": 3, "sex": 0}]
+
+
+def test_decimals_fit_every_engine():
+    """The product that turns a decimal into steps stays within 38 digits for every step and bound."""
+    for step in (*STEPS, "0.000000099999", "1000000000000", "0.99998"):
+        for limit in (None, 0, 2**60):
+            low = None if limit is None else -limit
+            column = Number(name="x", type="decimal", step=Fraction(step), low=low, high=limit)
+            width, scale, divisor = decimal_form(column)
+            assert width + scale + 1 <= 38
+            assert Fraction(divisor, 10**scale) == column.step
+            assert width >= 19 or width + scale + 1 <= 18
+
+
+def test_moments_and_numbers_name_what_was_clamped(engine, tmp_path):
+    (tmp_path / "s.csv").write_text("age,day\n-1,1960-01-01\n500,2020-01-01\n5,1970-01-05\nx,\n")
+    told = engine.declare(
+        table("s.csv", AGE, Moment(name="day", type="date", low=0, high=9)),
+        folder=tmp_path,
+        target=tmp_path / "t.parquet",
+    )
+    assert told.exact_rows == 4
+    assert told.exact_clamped == {"age": 2, "day": 2}
+    assert told.exact_nulled == {"age": 1, "day": 0}

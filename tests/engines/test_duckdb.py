@@ -1,0 +1,194 @@
+"""The DuckDB engine's connection: what it cannot reach, and how it fails."""
+
+import os
+import pickle
+import threading
+import time
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from discreet.accounting.region import Allowed
+from discreet.engines import duckdb as module
+from discreet.engines.duckdb import DuckDBEngine
+from discreet.engines.engine import EngineFailure
+from discreet.plan.cells import Cells, Filter, Scan, axis
+from discreet.plan.predicate import TRUE, Member
+from discreet.schema.column import Number
+from discreet.schema.schema import Schema
+from discreet.schema.unit import PrivacyUnit
+
+AGE = Number(name="age", type="integer", low=0, high=9)
+SCHEMA = Schema(table="people", columns=(AGE,), unit=PrivacyUnit())
+
+
+def asked(where=TRUE, *axes):
+    return Cells(plan=Filter(source=Scan(table="people"), where=where), axes=axes)
+
+
+@pytest.fixture
+def engine():
+    engine = DuckDBEngine(threads=1)
+    yield engine
+    engine.close()
+
+
+@pytest.fixture
+def file(tmp_path):
+    folder = tmp_path / "made"
+    folder.mkdir()
+    pq.write_table(pa.table({"age": pa.array([1, 2, 2, None], pa.int8())}), folder / "t.parquet")
+    return folder / "t.parquet"
+
+
+@pytest.fixture
+def cursor(engine, file):
+    with engine._cursor({file.parent}) as cursor:
+        yield cursor
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM read_csv('{outside}')",
+        "SELECT * FROM '{outside}'",
+        "SELECT * FROM read_text('/etc/hostname')",
+        "SELECT * FROM glob('/etc/*')",
+        "COPY (SELECT 1) TO '{outside}'",
+        "ATTACH '{outside}.db'",
+        "INSTALL httpfs",
+        "LOAD httpfs",
+        "SET threads = 4",
+        "SET enable_external_access = true",
+        "SET allowed_directories = ['/']",
+        "SET lock_configuration = false",
+        "SET TimeZone = 'Asia/Tokyo'",
+        "SELECT * FROM local_variable",
+        "SELECT * FROM read_parquet('{folder}/../outside.parquet')",
+    ],
+)
+def test_the_connection_reaches_nothing_else(cursor, file, tmp_path, sql):
+    outside = tmp_path / "outside.parquet"
+    pq.write_table(pa.table({"x": [1]}), outside)
+    local_variable = pa.table({"x": [1]})
+    with pytest.raises(duckdb.Error):
+        cursor.execute(sql.format(outside=outside, folder=file.parent))
+    assert local_variable.num_rows == 1
+    assert pq.read_table(outside).to_pylist() == [{"x": 1}]
+
+
+def test_settings(cursor):
+    names = ("TimeZone", "threads", "autoload_known_extensions", "autoinstall_known_extensions", "temp_directory")
+    found = [cursor.execute(f"SELECT current_setting('{name}')").fetchone()[0] for name in names]
+    assert found[0] in ("UTC", "Etc/UTC")
+    assert found[1:] == [1, False, False, ""]
+
+
+def test_a_wider_database_stays_apart(engine, file, tmp_path):
+    """Folders opened for one table are not open for another."""
+    other = tmp_path / "other"
+    other.mkdir()
+    pq.write_table(pa.table({"age": pa.array([1], pa.int8())}), other / "t.parquet")
+    assert engine.count(asked(), SCHEMA, file=other / "t.parquet").exact_values.tolist() == [1]
+    with engine._cursor({file.parent}) as cursor, pytest.raises(duckdb.Error):
+        cursor.execute(f"SELECT * FROM read_parquet('{other}/t.parquet')")
+
+
+def test_failures_are_one_constant_sentence(engine, file, tmp_path):
+    (tmp_path / "made" / "broken.parquet").write_bytes(b"PAR1 secret")
+    wrong = Schema(table="people", columns=(Number(name="weight", type="integer"),), unit=PrivacyUnit())
+    problems = [
+        (asked(), SCHEMA, tmp_path / "made" / "missing.parquet"),
+        (asked(), SCHEMA, tmp_path / "made" / "broken.parquet"),
+        (asked(Member("weight", Allowed.of([1]))), wrong, file),
+        (asked(Member("weight", Allowed.of([1]))), SCHEMA, file),
+    ]
+    for cells, schema, where in problems:
+        with pytest.raises(EngineFailure) as caught:
+            engine.count(cells, schema, file=where)
+        assert str(caught.value) == "the declared table could not be counted"
+        assert caught.value.__cause__ is not None
+
+
+def test_the_deadline_interrupts(file, monkeypatch):
+    slow = "SELECT 0 AS cell, count(*) AS rows FROM read_parquet(?), range(100000000000) WHERE range % 7 = 3"
+    monkeypatch.setattr(module, "count_sql", lambda cells, schema, *, source: slow)
+    engine = DuckDBEngine(threads=1, deadline_s=0.2)
+    start = time.monotonic()
+    with pytest.raises(EngineFailure):
+        engine.count(asked(), SCHEMA, file=file)
+    assert time.monotonic() - start < 20
+    monkeypatch.undo()
+    engine._deadline_s = 60
+    assert engine.count(asked(), SCHEMA, file=file).exact_values.tolist() == [4]
+    engine.close()
+
+
+def test_too_little_memory_is_a_failure_not_a_file(file, monkeypatch, tmp_path):
+    greedy = "SELECT 0 AS cell, count(*) AS rows FROM (SELECT DISTINCT range FROM read_parquet(?), range(20000000))"
+    monkeypatch.setattr(module, "count_sql", lambda cells, schema, *, source: greedy)
+    monkeypatch.chdir(tmp_path)
+    engine = DuckDBEngine(threads=1, memory_mb=32)
+    with pytest.raises(EngineFailure):
+        engine.count(asked(), SCHEMA, file=file)
+    engine.close()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["made"]
+
+
+@pytest.mark.parametrize("cells", [[0, 5], [-1], [None, 1]])
+def test_a_cell_that_does_not_exist_is_noticed(cells):
+    found = np.ma.masked_invalid([np.nan, 1]) if None in cells else np.array(cells)
+    with pytest.raises(ValueError, match="does not exist"):
+        module._dense(found, np.ones(len(cells), np.int64), size=5)
+
+
+def test_exact_cells_cannot_be_printed_or_sent(engine, file):
+    exact_cells = engine.count(asked(TRUE, axis(AGE)), SCHEMA, file=file)
+    assert "2" not in repr(exact_cells)
+    with pytest.raises(TypeError):
+        pickle.dumps(exact_cells)
+
+
+def test_a_replaced_file_is_read_anew(engine, file):
+    assert engine.count(asked(), SCHEMA, file=file).exact_values.tolist() == [4]
+    before = file.stat()
+    pq.write_table(pa.table({"age": pa.array([1, 2, 3, None], pa.int8())}), file)
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    old = asked(Member("age", Allowed.of([2])))
+    assert engine.count(old, SCHEMA, file=file).exact_values.tolist() == [1]
+
+
+def test_many_threads_share_an_engine(engine, file):
+    found = []
+    threads = [
+        threading.Thread(target=lambda: found.append(engine.count(asked(), SCHEMA, file=file).exact_values.tolist()))
+        for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [[4]] * 8
+
+
+def test_open_databases_are_few(engine, file, tmp_path):
+    for number in range(12):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / "t.parquet").write_bytes(file.read_bytes())
+        assert engine.count(asked(), SCHEMA, file=folder / "t.parquet").exact_values.tolist() == [4]
+    assert len(engine._open) == 8
+
+
+def test_an_engine_outlives_a_fork(engine, file):
+    engine.count(asked(), SCHEMA, file=file)
+    engine._process = -1  # what a child sees: databases opened by another process
+    opened = dict(engine._open)
+    assert engine.count(asked(), SCHEMA, file=file).exact_values.tolist() == [4]
+    assert list(opened) == list(engine._open)
+    assert not {id(found) for found in opened.values()} & {id(found) for found in engine._open.values()}
+    for connection in opened.values():
+        connection.close()

@@ -1,0 +1,179 @@
+"""The SQL that engines run: what a reader of `explain` sees, and what no text can break out of."""
+
+import duckdb
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.accounting.region import ANYTHING, NOT_NULL, NOTHING, ONLY_NULL, Allowed, Box, Region
+from discreet.plan.cells import Axis, Cells, Filter, Scan, axis, width_axis
+from discreet.plan.predicate import FALSE, TRUE, Member, every, some
+from discreet.schema.column import Category, Number, Text
+from discreet.schema.schema import Schema
+from discreet.schema.unit import PrivacyUnit
+from discreet.sql.write import allowed_sql, count_sql, identifier, predicate_sql, region_sql, text_literal
+
+AGE = Number(name="age", type="integer", low=0, high=119)
+SEX = Category(name="sex", values=("F", "M"), closed=True)
+NOTE = Text(name="note")
+COST = Number(name="cost", type="integer", low=-5, high=94, edges=(-5, 0, 50, 95))
+SCHEMA = Schema(table="patients", columns=(AGE, SEX, NOTE, COST), unit=PrivacyUnit())
+SPANS = {column.name: ANYTHING for column in SCHEMA.columns}
+
+
+def asked(where, *axes):
+    return Cells(plan=Filter(source=Scan(table="patients"), where=where), axes=axes)
+
+
+@pytest.fixture(scope="module")
+def connection():
+    with duckdb.connect() as connection:
+        yield connection
+
+
+def test_what_a_reader_sees():
+    cells = asked(
+        every([Member("age", Allowed.interval(20, 30)), Member("sex", Allowed.of([1]))]), axis(AGE), axis(SEX)
+    )
+    assert count_sql(cells, SCHEMA, source='"patients"').splitlines() == [
+        'SELECT coalesce(CAST("age" AS BIGINT), 120) * 2 + CAST("sex" AS BIGINT) AS cell, count(*) AS rows',
+        'FROM "patients"',
+        'WHERE "age" BETWEEN 20 AND 29',
+        '  AND "sex" = 1',
+        '  AND ("age" BETWEEN 0 AND 119 OR "age" IS NULL)',
+        '  AND "sex" BETWEEN 0 AND 1',
+        "GROUP BY 1",
+    ]
+    assert count_sql(asked(TRUE), SCHEMA, source='"patients"') == 'SELECT 0 AS cell, count(*) AS rows\nFROM "patients"'
+
+
+def test_the_region_is_always_part_of_it():
+    either = some([Member("sex", Allowed.of([0])), Member("note", Allowed.of(["x"]))], SPANS)
+    text = count_sql(asked(every([either, Member("age", Allowed.interval(None, 30))])), SCHEMA, source="t")
+    assert '\n  AND (("age" <= 29 AND ' in text
+    assert text.count('"age" <= 29') == 3
+    assert count_sql(asked(FALSE), SCHEMA, source="t").endswith("WHERE FALSE")
+
+
+SETS = [
+    (NOTHING, "FALSE"),
+    (NOT_NULL, '"x" IS NOT NULL'),
+    (ONLY_NULL, '"x" IS NULL'),
+    (ANYTHING, '("x" IS NOT NULL OR "x" IS NULL)'),
+    (Allowed.of([5]), '"x" = 5'),
+    (Allowed.of([5, 7, -9]), '"x" IN (-9, 5, 7)'),
+    (Allowed.interval(1, 9) | ONLY_NULL, '("x" BETWEEN 1 AND 8 OR "x" IS NULL)'),
+    (Allowed.interval(1, None), '"x" >= 1'),
+    (Allowed.interval(None, 1), '"x" <= 0'),
+    (Allowed.interval(-(10**30), 10**30), '"x" IS NOT NULL'),
+    (Allowed.interval(10**30, None), "FALSE"),
+    (Allowed.interval(None, -(10**30)), "FALSE"),
+    (Allowed.of([10**30]), "FALSE"),
+    (Allowed.of([2**63 - 1]), '"x" = 9223372036854775807'),
+    (Allowed.of(["it's"]), "\"x\" = 'it''s'"),
+    (Allowed.of(["b", "a"]), "\"x\" IN ('a', 'b')"),
+    (Allowed.interval("a", "b"), "(\"x\" >= 'a' AND \"x\" < 'b')"),
+    (Allowed.interval("a\0", "b\0"), "(\"x\" > 'a' AND \"x\" <= 'b')"),
+    (Allowed.interval("a\0", None), "\"x\" > 'a'"),
+    (Allowed.interval(None, "b\0"), "\"x\" <= 'b'"),
+    (Allowed.of([""]), "\"x\" = ''"),
+    (Allowed.of(["a\0"]), "\"x\" = ('a' || chr(0) || '')"),
+]
+
+
+@pytest.mark.parametrize(("allowed", "sql"), SETS)
+def test_sets_of_values(allowed, sql):
+    assert allowed_sql("x", allowed) == sql
+    assert "\0" not in sql
+
+
+INTEGERS = [None, -(2**63), -(2**63) + 1, -10, -9, 0, 1, 5, 8, 9, 2**63 - 2, 2**63 - 1]
+TEXTS = [None, "", "a", "a\0", "a\0b", "aa", "b", "b\0", "é", "\U0001f600", "it's", "A", "\x7f"]
+
+
+@pytest.mark.parametrize("number", range(len(SETS)))
+def test_sets_mean_in_sql_what_they_mean(connection, number):
+    allowed, sql = SETS[number]
+    texts = any(isinstance(end, str) for run in allowed.runs for end in run)
+    for value in TEXTS if texts else INTEGERS:
+        kind = "VARCHAR" if texts else "BIGINT"
+        found = connection.execute(f"SELECT {sql} FROM (SELECT $1::{kind} AS x)", [value]).fetchone()[0]
+        assert bool(found) == (value in allowed), value
+
+
+@given(text=st.text(st.characters(codec="utf-8")))
+@settings(max_examples=200, deadline=None)
+def test_no_text_breaks_out_of_its_quotes(connection, text):
+    found = connection.execute(f"SELECT {text_literal(text)}, 1 AS {identifier(text.replace(chr(0), '') or 'x')}")
+    assert found.fetchall() == [(text, 1)]
+
+
+@given(low=st.text(st.characters(codec="utf-8"), max_size=3), high=st.text(max_size=3), value=st.text(max_size=3))
+@settings(max_examples=200, deadline=None)
+def test_text_is_compared_byte_by_byte(connection, low, high, value):
+    if any(0xD800 <= ord(letter) < 0xE000 for letter in high + value):
+        return
+    allowed = Allowed.interval(min(low, high), max(low, high) + "\0")
+    found = connection.execute(f"SELECT {allowed_sql('x', allowed)} FROM (SELECT $1 AS x)", [value]).fetchone()[0]
+    assert found == (value in allowed)
+    assert (value in allowed) == (min(low, high).encode() <= value.encode() <= max(low, high).encode())
+
+
+def places(connection, found: Axis, codes):
+    """The cell of each code, or None where it has none."""
+    schema = Schema(table="t", columns=(Number(name="x", type="integer"),), unit=PrivacyUnit())
+    out = []
+    for code in codes:
+        cells = Cells(plan=Filter(source=Scan(table="t"), where=TRUE), axes=(found,))
+        sql = count_sql(cells, schema, source="(SELECT $1::BIGINT AS x)")
+        rows = connection.execute(sql, [code]).fetchall()
+        out.append(rows[0][0] if rows else None)
+    return out
+
+
+@given(data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_cells_are_found_for_every_kind_of_edges(connection, data):
+    low = data.draw(st.one_of(st.integers(-50, 50), st.sampled_from([-(2**60), 2**60 - 200])))
+    size = data.draw(st.integers(1, 150))
+    column = Number(name="x", type="integer", low=low, high=low + size - 1)
+    bins = data.draw(st.integers(1, size))
+    inner = data.draw(st.sets(st.integers(low + 1, low + size - 1), max_size=8)) if size > 1 else set()
+    even = tuple(low + place * size // bins for place in range(bins + 1))
+    choices = [axis(column), width_axis(column, data.draw(st.integers(1, 40)))]
+    choices += [
+        Axis(column="x", edges=edges, null=True, labels=()) for edges in (even, (low, *sorted(inner), low + size))
+    ]
+    found = data.draw(st.sampled_from(choices))
+    codes = data.draw(st.lists(st.integers(found.edges[0] - 2, found.edges[-1] + 1), max_size=6))
+    codes += [None, found.edges[0], found.edges[-1] - 1, found.edges[-1], -(2**63), 2**63 - 1]
+    expected = [
+        found.size - 1
+        if code is None
+        else next((place for place, edge in enumerate(found.edges[1:]) if found.edges[0] <= code < edge), None)
+        for code in codes
+    ]
+    assert places(connection, found, codes) == expected
+
+
+def test_wide_bins_do_not_overflow(connection):
+    """Where the one-division formula would leave 64 bits, the cells are searched for."""
+    low, high = -(2**60), 2**60
+    column = Number(name="x", type="integer", low=low, high=high)
+    bins = tuple(low + place * (high - low + 1) // 7 for place in range(8))
+    for found in (Axis(column="x", edges=bins, null=True, labels=()), width_axis(column, 2**58)):
+        codes = [code for edge in found.edges[:-1] for code in (edge, edge + 1, edge + 2**57)]
+        expected = [place for place in range(len(found.edges) - 1) for _ in range(3)]
+        assert places(connection, found, [min(code, high) for code in codes]) == expected[: len(codes)]
+
+
+def test_unknown_columns_are_a_defect_found_before_data():
+    with pytest.raises(ValueError, match="no column"):
+        count_sql(asked(Member("weight", Allowed.of([1]))), SCHEMA, source="t")
+
+
+def test_conditions_without_parts():
+    assert predicate_sql(TRUE) == "TRUE"
+    assert predicate_sql(FALSE) == "FALSE"
+    assert region_sql(Region.whole()) == "TRUE"
+    assert region_sql(Region((Box({"x": Allowed.of([1])}), Box({"y": ONLY_NULL})))) == '("x" = 1 OR "y" IS NULL)'
