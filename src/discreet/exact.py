@@ -144,7 +144,9 @@ def ln(value: Fraction, *, up: bool) -> Fraction:
 
 
 def exp(value: Fraction, *, up: bool) -> Fraction:
-    """A bound on e to the `value`."""
+    """A bound on e to the `value`; what is smaller than exp(-10000) is between 0 and that."""
+    if value < -10_000:
+        return exp(Fraction(-10_000), up=True) if up else Fraction(0)
     bound = _outward(_decimal(value, up=up).exp(_DIGITS), up=up)
     return bound if up else max(bound, Fraction(0))
 

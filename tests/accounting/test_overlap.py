@@ -197,12 +197,12 @@ MUTANTS = {
     ),
     "at the limit is over": (
         search._Search,
-        "_open",
+        "_over",
         lambda self, loads: all(a >= b for a, b in zip(loads, self.limits, strict=True)),
     ),
     "over in one arm is over": (
         search._Search,
-        "_open",
+        "_over",
         lambda self, loads: any(a > b for a, b in zip(loads, self.limits, strict=True)),
     ),
     "a neighbour outdoes too easily": (search, "peaks", peaks_at_the_wrong_edge),
@@ -247,12 +247,32 @@ def test_dropping_cells_that_are_no_peak_is_what_saves_nodes(monkeypatch):
     assert with_peaks.nodes < without.nodes
 
 
-def test_a_split_that_does_not_add_up_is_an_error():
+def test_a_large_node_counts_as_several(monkeypatch):
+    found = history(random_boxes(100, 1))
+    once = found.largest(Region.whole(), arm="pure", nodes=1)
+    monkeypatch.setattr(search, "LARGE", 100)
+    several = found.largest(Region.whole(), arm="pure", nodes=1)
+    assert (once.nodes, several.nodes) == (1, 4)
+    assert once.upper == several.upper
+
+
+def small_problem() -> relaxation.Problem:
     charges = random_boxes(20, 1)
-    shape = cells.Cells()
+    axis = cells.Cells()
     for number, charge in enumerate(charges):
-        shape.add(charge.region.boxes, event=number)
-    problem = relaxation.whole(shape.shape(), [np.array([charge.pure for charge in charges])])
+        axis.add(charge.region.boxes, event=number)
+    return relaxation.whole(axis.shape(), [np.array([charge.pure for charge in charges])])
+
+
+def test_no_share_dies_however_many_the_steps(monkeypatch):
+    problem = small_problem()
+    stepped = relaxation.tighten(problem, 0, steps=3000, enough=0).arms[0]
+    assert stepped.shares.min() > 0
+    assert relaxation.relax(problem, 0).total > sum(np.bincount(problem.piece, stepped.shares)) > 19.99
+
+
+def test_a_split_that_does_not_add_up_is_an_error():
+    problem = small_problem()
     arm = problem.arms[0]
     parts = relaxation.split(problem, arm)
     assert (np.bincount(problem.piece, parts) == arm.weights).all()

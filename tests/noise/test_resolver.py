@@ -36,7 +36,7 @@ def threshold(scale, k):
 def test_each_cell_begins_at_exactly_its_threshold(scale):
     """Words on both sides of a threshold, and the word that holds it, whose next bits must decide."""
     law = Geometric(scale=scale, folded=True)
-    for k in sorted({1, 2, max(1, int(scale)), int(10 * scale) + 1, int(30 * scale) + 1}):
+    for k in sorted({*range(1, 30), max(1, int(scale)), int(10 * scale) + 1, int(30 * scale) + 1}):
         exact = Fraction(threshold(scale, k)) * 2**62
         prefix = int(exact)
         if prefix < 4 * scale:  # so far out that one word spans several cells

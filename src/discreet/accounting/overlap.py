@@ -110,7 +110,7 @@ class Overlap:
             nodes=nodes,
         )
         lower = 0 if found.point is None else self._load(found.point, arm)
-        upper = min(found.upper << shift, sum(self._losses[arm]))
+        upper = max(lower, min(found.upper << shift, sum(self._losses[arm])))
         return Bound(
             lower=UNBOUNDED if lower >= cap else lower, upper=UNBOUNDED if upper >= cap else upper, nodes=found.nodes
         )

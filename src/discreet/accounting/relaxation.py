@@ -33,6 +33,9 @@ Floats = NDArray[np.float64]
 SHARPNESS = 160.0
 STRIDE = 1.0
 
+#: No share falls below this, so that one is left to go on with when the other sides of a piece vanish.
+LEAST_SHARE = 1e-12
+
 #: Parts are rounded down from a hair less than their share, so that float rounding cannot make them exceed the weight.
 HAIR = 1.0 - 2.0**-30
 
@@ -194,7 +197,7 @@ def _step(problem: Problem, shares: Floats, energy: Floats, pieces: int) -> Floa
     before = np.zeros(len(crowd) + 1)
     crowd.cumsum(out=before[1:])
     inside = np.bincount(problem.side, before[problem.stop] - before[problem.start], len(problem.piece))
-    shares = shares * np.exp(-STRIDE * inside)
+    shares = np.maximum(shares * np.exp(-STRIDE * inside), LEAST_SHARE)
     shares /= np.bincount(problem.piece, shares, pieces)[problem.piece]
     return shares
 

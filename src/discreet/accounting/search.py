@@ -11,7 +11,9 @@ Because: children cover their parent's cells but for those dropped. A cell is dr
     within a limit, or if a neighbour that is kept lies in every side in which it lies: then the record moved
     there has lost as much in every arm, and more is what is sought.
 
-The limit is on nodes, never on time, and ties go by number, so the same history gets the same answer.
+The limit is on nodes (a very large one counts as several), never on time, and ties go by number, so the same history
+gets the same answer. On another machine exp() may differ in its last bit and with it the split: a search that comes to
+its end finds the same there, one that is stopped may not, so a ledger keeps the decision and does not repeat it.
 """
 
 from __future__ import annotations
@@ -31,6 +33,9 @@ from discreet.accounting.relaxation import Floats, Problem, Relaxed, lay, relax,
 FIRST_STEPS = 20
 NEXT_STEPS = 4
 THINNINGS = 3
+
+#: A node counts once more for each of so many sides, so that the limit on nodes bounds time and memory as well.
+LARGE = 4096
 
 #: A climb ends when no move gains; this bounds it.
 MOST_MOVES = 32
@@ -56,13 +61,16 @@ def search(problem: Problem, parts: Sequence[Flags], *, limits: Sequence[int], e
     run = _Search(limits, enough)
     bounds = tuple(arm.sum for arm in problem.arms)
     for root, keep in enumerate(parts):
-        run.push(_Part(-math.inf, root, bounds, root, problem, keep))
+        run.push(_Part(-math.inf, root, bounds, root, problem, keep, None))
     return run.run(nodes)
 
 
 @dataclass(order=True, slots=True)
 class _Part:
-    """A part of the space that waits: these cells of `problem`. `bounds` are certified, one for each arm."""
+    """A part of the space that waits: these cells of `problem`, and of one column this `cell` alone, if given.
+
+    `bounds` are certified, one for each arm.
+    """
 
     priority: float
     number: int
@@ -70,6 +78,15 @@ class _Part:
     root: int = field(compare=False)
     problem: Problem = field(compare=False)
     keep: Flags = field(compare=False)
+    cell: int | None = field(compare=False)
+
+    def narrowed(self) -> Problem | None:
+        """The problem of this part alone."""
+        keep = self.keep
+        if self.cell is not None:
+            keep = keep & (self.problem.owner != self.problem.owner[self.cell])
+            keep[self.cell] = True
+        return restrict(self.problem, keep)
 
 
 class _Search:
@@ -88,10 +105,9 @@ class _Search:
     def run(self, nodes: int) -> Found:
         while self.waiting and not self._done() and self.nodes < nodes:
             part = heapq.heappop(self.waiting)
-            if self._open(part.bounds):
-                self.nodes += 1
+            if self._over(part.bounds):
                 self._look(part)
-        left = [part.bounds[0] for part in self.waiting if self._open(part.bounds)]
+        left = [part.bounds[0] for part in self.waiting if self._over(part.bounds)]
         return Found(
             solved=not left,
             upper=max([self.limits[0], *left]),
@@ -107,16 +123,17 @@ class _Search:
     def _done(self) -> bool:
         return self.point is not None and (self.enough is None or self.limits[0] >= self.enough)
 
-    def _open(self, loads: Sequence[int]) -> bool:
+    def _over(self, loads: Sequence[int]) -> bool:
         """Over in every arm?"""
         return all(load > limit for load, limit in zip(loads, self.limits, strict=True))
 
     def _look(self, part: _Part) -> None:
         """Bound, climb, thin out, again; then kill the part or push its children."""
-        problem = restrict(part.problem, part.keep)
-        steps = FIRST_STEPS if part.priority == -math.inf else NEXT_STEPS
+        problem = part.narrowed()
+        steps = FIRST_STEPS if part.cell is None else NEXT_STEPS
+        self.nodes += 1 if problem is None else 1 + len(problem.piece) // LARGE
         for thinning in range(1, THINNINGS + 1):
-            if problem is None or not self._open([arm.sum for arm in problem.arms]):
+            if problem is None or not self._over([arm.sum for arm in problem.arms]):
                 return
             problem, bounds = self._relaxed(problem, steps)
             if bounds is None:
@@ -156,7 +173,7 @@ class _Search:
             load += bound.load / scale
         point = climb(problem, self._mixed(problem), _fullest(problem, load))
         loads = loads_at(problem, point)
-        if self._open(loads):
+        if self._over(loads):
             self.point, self.root = problem.cell[point], root
             if self.enough is not None:
                 self.limits = list(loads)
@@ -171,10 +188,7 @@ class _Search:
                 for arm, bound in zip(problem.arms, bounds, strict=True)
             )
             priority = -min(bound / scale for bound, scale in zip(through, self.scales, strict=True))
-            child = keep.copy()
-            child[low:high] = False
-            child[cell] = True
-            self.push(_Part(priority, self.pushed, through, root, problem, child))
+            self.push(_Part(priority, self.pushed, through, root, problem, keep, cell))
 
     def _mixed(self, problem: Problem) -> Floats:
         """One weight for each piece out of all arms, each measured by its limit. For choices, never for bounds."""
