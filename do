@@ -76,7 +76,7 @@ def install(folder: Path, lock: Path, *, project: bool) -> None:
 
 def environment(folder: Path = VENV, lock: Path = LOCK, *, project: bool = True) -> Path:
     """Make the environment when it is missing or its lock has changed; return its python."""
-    if sys.version_info < (3, 11):
+    if sys.version_info < (3, 11):  # noqa: UP036 - the first thing that runs, on whatever Python there is
         stop(f"Discreet needs Python 3.11 or newer; this is {sys.version.split()[0]}.")
     wanted = hashlib.sha256(lock.read_bytes() + (ROOT / "pyproject.toml").read_bytes()).hexdigest()
     stamp = folder / "stamp"

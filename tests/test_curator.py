@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from clinic import make
 
+from clinic import make
 from discreet.accounting.events import Laplace
 from discreet.engines.engine import EngineFailure, Exact
 from discreet.errors import LedgerFault, LedgerLocked, QueryFailed, UsageError

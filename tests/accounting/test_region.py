@@ -1,5 +1,7 @@
 """Sets of values and boxes: equal to plain sets on small domains."""
 
+import itertools
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -38,7 +40,7 @@ def test_runs_are_in_normal_form(allowed):
     ends = [end for run in allowed.runs for end in run]
     inner = ends[1:-1]
     assert all(end is not None for end in inner)
-    assert all(a < b for a, b in zip(ends, ends[1:], strict=False) if a is not None and b is not None)
+    assert all(a < b for a, b in itertools.pairwise(ends) if a is not None and b is not None)
 
 
 def test_text_runs():

@@ -4,9 +4,9 @@ import itertools
 import json
 
 import pytest
-from clinic import ROWS, make, rows_of_ledger, run, say, write_rows
 
 import discreet
+from clinic import ROWS, make, rows_of_ledger, run, say, write_rows
 
 COUNT = "select count(*) from patients"
 BY_DISEASE = "select disease, count(*) n from patients group by disease"

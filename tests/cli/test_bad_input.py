@@ -5,8 +5,8 @@ import sys
 import time
 
 import pytest
-from clinic import COLUMNS, make, rows_of_ledger, run, say
 
+from clinic import COLUMNS, make, rows_of_ledger, run, say
 from discreet.cli.main import call
 
 COUNT = "select count(*) from patients"

@@ -199,10 +199,9 @@ class _Search:
 
 
 def _column(problem: Problem, weights: Floats, keep: Flags) -> int:
-    """The column to decide: most loss, in pieces with more than one open side, for each cell left."""
+    """The column to decide: most undecided loss for each cell left."""
     columns = len(problem.first) - 1
-    sides = np.bincount(problem.piece, minlength=len(weights))
-    loss = np.bincount(problem.column, np.where(sides > 1, weights, 0.0)[problem.piece], columns)
+    loss = np.bincount(problem.column, weights[problem.piece], columns)
     score = loss / np.maximum(1, np.bincount(problem.owner, keep, columns))
     score[np.bincount(problem.owner, minlength=columns) < 2] = -1.0
     return int(np.argmax(score))
