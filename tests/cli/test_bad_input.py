@@ -241,6 +241,23 @@ def test_a_ledger_that_is_gone_or_broken(tmp_path, capsys):
     assert run(capsys, tmp_path, "query", COUNT, "--epsilon", "0.1")[0] == 0
 
 
+def test_a_deleted_ledger_is_not_a_new_budget(tmp_path, capsys):
+    make(tmp_path)
+    for path in [tmp_path / "discreet.toml", *(tmp_path / ".discreet").iterdir()]:
+        path.unlink()
+    make(tmp_path)  # nothing was spent: no harm
+    assert run(capsys, tmp_path, "query", COUNT, "--epsilon", "0.1")[0] == 0
+    text = (tmp_path / "discreet.toml").read_text()
+    kept = {path: path.read_bytes() for path in (tmp_path / ".discreet").glob("ledger*")}
+    for path in [tmp_path / "discreet.toml", *kept]:
+        path.unlink()
+    assert "is gone" in told(capsys, ["init", "--project", str(tmp_path)], 5)
+    (tmp_path / "discreet.toml").write_text(text)
+    for path, content in kept.items():
+        path.write_bytes(content)
+    assert run(capsys, tmp_path, "budget")[1]["tables"]["patients"]["spent"]["epsilon"] == 0.1
+
+
 def test_help_and_version(capsys):
     assert call(["--help"]) == 0
     assert call(["query", "--help"]) == 0

@@ -32,7 +32,7 @@ from ledger.ledgers import ask, copy_ledger, gaussian, laplace
 from ledger.model import RECORDS, Paid, Population
 
 TABLES = {"patients": "people", "visits": "people", "staff": "staff"}
-EPSILONS = [Fraction(text) for text in ("0.1", "0.25", "0.5", "1", "2")]
+EPSILONS = [Fraction(text) for text in ("0.1", "0.25", "0.5", "1", "1.5")]
 RHOS = [Fraction(text) for text in ("0.001", "0.01", "0.05", "0.125")]
 SMALL = Fraction(1, 10**6)
 #: Thousands of fsyncs teach nothing here, and a filesystem in memory has none to wait for.
@@ -44,6 +44,14 @@ def region_of(who: frozenset[int | None]) -> Region:
         return Region.whole()
     inside = Allowed.of(value for value in who if value is not None)
     return Region.of([Box({"group": Allowed(inside.runs, None in who)})])
+
+
+Loss = tuple[Event, Fraction | float, Fraction]
+PEOPLE = st.frozensets(st.sampled_from(RECORDS), min_size=1) | st.just(frozenset(RECORDS))
+#: An event, its pure loss and its rho.
+LOSSES = st.sampled_from(EPSILONS).map(lambda epsilon: (laplace(epsilon), epsilon, epsilon**2 / 2)) | st.sampled_from(
+    RHOS
+).map(lambda rho: (gaussian(rho), math.inf, rho))
 
 
 class LedgerMachine(RuleBasedStateMachine):
@@ -72,16 +80,8 @@ class LedgerMachine(RuleBasedStateMachine):
         self.environment.undo()
         shutil.rmtree(self.folder)
 
-    @rule(
-        table=st.sampled_from([*TABLES, "patients", "patients"]),
-        older=st.booleans(),
-        who=st.frozensets(st.sampled_from(RECORDS), min_size=1) | st.just(frozenset(RECORDS)),
-        loss=st.sampled_from(EPSILONS).map(lambda epsilon: (laplace(epsilon), epsilon, epsilon**2 / 2))
-        | st.sampled_from(RHOS).map(lambda rho: (gaussian(rho), math.inf, rho)),
-    )
-    def charge(
-        self, table: str, older: bool, who: frozenset[int | None], loss: tuple[Event, Fraction | float, Fraction]
-    ) -> None:
+    @rule(table=st.sampled_from([*TABLES, "patients", "patients"]), older=st.booleans(), who=PEOPLE, loss=LOSSES)
+    def charge(self, table: str, older: bool, who: frozenset[int | None], loss: Loss) -> None:
         known = sorted(self.ledger.state.versions[table])  # a rollback may have forgotten the newest
         key = (table, known[-2 if older and len(known) > 1 else -1])
         event, pure, rho = loss
@@ -144,6 +144,14 @@ class LedgerMachine(RuleBasedStateMachine):
             remaining = self.ledger.standing(name).remaining
             assert remaining.epsilon <= stood.epsilon
             assert remaining.delta <= stood.delta
+
+    @rule(lost=st.lists(st.tuples(st.sampled_from(["patients", "staff"]), PEOPLE, LOSSES), min_size=1, max_size=4))
+    def forget(self, lost: list[tuple[str, frozenset[int | None], Loss]]) -> None:
+        """Ask some questions and restore the copy from before them."""
+        self.make_a_copy()
+        for table, who, loss in lost:
+            self.charge(table=table, older=False, who=who, loss=loss)
+        self.restore_the_copy()
 
     @invariant()
     def balances_agree(self) -> None:

@@ -131,7 +131,7 @@ def _connect(folders: tuple[str, ...], *, threads: int, memory_mb: int) -> duckd
         "SET TimeZone = 'UTC'",
         "SET enable_external_file_cache = false",  # a file may be replaced under the same name
         # A CSV's size is guessed too small, and the source must not become the side held in memory.
-        "SET disabled_optimizers = 'join_order,build_side_probe_side'",
+        "SET disabled_optimizers = 'join_order,build_side_probe_side,expression_rewriter'",
         f"SET allowed_directories = [{', '.join(text_literal(folder) for folder in reached)}]",
         "SET enable_external_access = false",
         "SET lock_configuration = true",

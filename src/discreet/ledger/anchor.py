@@ -7,6 +7,7 @@ under the lock that covers the commit, after the commit, so a crash leaves it on
     <state folder>/<ledger id>/key        32 random bytes
                                head.json  the head and its MAC
                                digests    32 bytes for each entry, to find where two histories part
+                               path       where the ledger was made, to notice that it is gone
                                lock       held by whoever writes
 """
 
@@ -127,6 +128,11 @@ class Anchor:
             self._write_digests(digests, known=known)
             _write(self.folder / "head.json", f"{body}\n{self._mac(body)}\n".encode("ascii"))
 
+    def remember(self, path: Path) -> None:
+        """Note where the ledger lies."""
+        with _faults():
+            _write(self.folder / "path", os.fsencode(path.resolve()))
+
     def common(self, digests: Sequence[str]) -> int:
         """How many entries a chain certainly shares with the one that was anchored.
 
@@ -171,6 +177,19 @@ class Anchor:
             os.ftruncate(descriptor, len(digests) * DIGEST_BYTES)
         finally:
             os.close(descriptor)
+
+
+def spent_at(path: Path) -> bool:
+    """Whether a ledger with charges was made at `path`: then a new one there would be a new budget."""
+    for note in sorted(state_root().glob("*/path")):
+        try:
+            if note.read_bytes() == os.fsencode(path.resolve()):
+                totals = Anchor.at(note.parent).read().totals
+                if any(account["segments"] or account["sealed"] for account in totals["populations"].values()):
+                    return True
+        except (OSError, LedgerFault):
+            continue
+    return False
 
 
 def _acquire(descriptor: int) -> None:

@@ -24,7 +24,7 @@ from weakref import WeakSet
 
 from discreet.errors import LedgerFault, LedgerLocked, LedgerRolledBack, LedgerTampered, UsageError
 from discreet.ledger import chain, tables
-from discreet.ledger.anchor import Anchor, AnchorMissing, Head
+from discreet.ledger.anchor import Anchor, AnchorMissing, Head, spent_at
 from discreet.ledger.chain import Entry, Kind
 from discreet.ledger.sqlite import SqliteStore
 from discreet.ledger.state import FORMAT, State
@@ -59,9 +59,15 @@ class Journal:
         """A new ledger. It appears at `path` only when it is whole and anchored."""
         if path.exists():
             raise UsageError(f"there is a ledger already at {path.name!r}")
+        if spent_at(path):
+            raise LedgerFault(
+                "a ledger with charges lay here and is gone: a new one would be a new budget for the same people",
+                hint="restore it from a copy, then discreet ledger acknowledge; other people go to another folder",
+            )
         ledger = new_id()
         _make_folder(path.parent)
         anchor = Anchor.make(ledger)
+        anchor.remember(path)
         draft = path.with_name(f".{path.name}.{ledger}")
         store = SqliteStore.create(draft)
         try:
