@@ -29,7 +29,7 @@ every_engine = pytest.mark.parametrize("engine", [MEMORY, DUCKDB], ids=["memory"
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _closed():
+def _closed(quick_files):
     yield
     DUCKDB.close()
 
@@ -201,9 +201,10 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("tables")
 
 
+@pytest.mark.parametrize("part", range(3))
 @given(data=st.data(), table=tables())
-@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
-def test_engines_agree_with_the_reference(folder, data, table):
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+def test_engines_agree_with_the_reference(folder, part, data, table):
     """The stored rows, what the owner is told, and every cell of every question."""
     agree(folder, table, [data.draw(questions(table.schema)) for _ in range(4)])
 

@@ -29,7 +29,7 @@ SEX = Category(name="sex", values=("F", "M"))
 
 
 @pytest.fixture(scope="module")
-def engine():
+def engine(quick_files):
     engine = DuckDBEngine(threads=1)
     yield engine
     engine.close()
@@ -127,6 +127,17 @@ def test_the_file_is_its_owners_alone_and_nothing_else_is_left(engine, tmp_path)
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert stat.S_IMODE((folder / "t.parquet").stat().st_mode) == 0o600
     assert [file.name for file in folder.iterdir()] == ["t.parquet"]
+
+
+def test_the_file_is_on_disk_before_it_has_its_name(engine, tmp_path, monkeypatch):
+    (tmp_path / "s.csv").write_text("age,sex\n1,F\n")
+    acts = []
+    monkeypatch.setattr(
+        os, "fsync", lambda handle: acts.append("folder" if stat.S_ISDIR(os.fstat(handle).st_mode) else "file")
+    )
+    monkeypatch.setattr(os, "replace", lambda old, new, replace=os.replace: (acts.append("name"), replace(old, new)))
+    made(engine, table("s.csv"), tmp_path)
+    assert acts == ["file", "name", "folder"]
 
 
 def test_a_failed_making_leaves_the_old_table(engine, tmp_path):

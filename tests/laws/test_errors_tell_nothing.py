@@ -56,7 +56,7 @@ def files(tmp_path_factory, engine):
 
 
 @given(cells=questions(SCHEMA))
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=90, deadline=None, suppress_health_check=list(HealthCheck))
 def test_no_value_makes_a_question_fail(engine, files, cells):
     strange, empty = (engine.count(cells, SCHEMA, file=file).exact_values for file in files)
     assert strange.shape == empty.shape == (cells.size,)

@@ -49,7 +49,7 @@ QUESTIONS = [
 
 
 @pytest.fixture
-def engine():
+def engine(quick_files):
     engine = DuckDBEngine(threads=1)
     yield engine
     engine.close()

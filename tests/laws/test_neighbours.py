@@ -10,7 +10,7 @@ from laws.neighbours import Law
 
 
 @pytest.fixture(scope="module")
-def engine():
+def engine(quick_files):
     engine = DuckDBEngine(threads=1)
     yield engine
     engine.close()
@@ -30,8 +30,9 @@ def run(law, *, examples, removed):
     assert all(law.seen[norm] > 0 for norm in ("l0", "l1", "l2_squared", "linf", "outside")), law.seen
 
 
-def test_neighbours(tmp_path, engine):
-    run(Law(tmp_path, engine), examples=80, removed=4)
+@pytest.mark.parametrize("part", range(4))
+def test_neighbours(tmp_path, engine, part):
+    run(Law(tmp_path, engine), examples=20, removed=4)
 
 
 @pytest.mark.fuzz

@@ -47,7 +47,11 @@ def region_of(who: frozenset[int | None]) -> Region:
 
 
 Loss = tuple[Event, Fraction | float, Fraction]
-PEOPLE = st.frozensets(st.sampled_from(RECORDS), min_size=1) | st.just(frozenset(RECORDS))
+PEOPLE = st.one_of(
+    st.sampled_from(RECORDS).map(lambda record: frozenset([record])),
+    st.frozensets(st.sampled_from(RECORDS), min_size=1),
+    st.just(frozenset(RECORDS)),
+)
 #: An event, its pure loss and its rho.
 LOSSES = st.sampled_from(EPSILONS).map(lambda epsilon: (laplace(epsilon), epsilon, epsilon**2 / 2)) | st.sampled_from(
     RHOS

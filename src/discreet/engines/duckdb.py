@@ -7,11 +7,13 @@ further settings, files on the side.
 
 from __future__ import annotations
 
+import ctypes
 import glob
 import os
 import threading
+import weakref
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import duckdb
@@ -30,6 +32,8 @@ _DECLARED = "read_parquet(?, hive_partitioning = false)"
 #: Open databases kept, each for one set of folders.
 _MOST_OPEN = 8
 
+_Databases = dict[tuple[str, ...], duckdb.DuckDBPyConnection]
+
 
 class DuckDBEngine:
     """Makes declared tables as Parquet files and counts in them."""
@@ -41,7 +45,8 @@ class DuckDBEngine:
         self._deadline_s = deadline_s
         self._lock = threading.Lock()
         self._process = os.getpid()
-        self._open: dict[tuple[str, ...], duckdb.DuckDBPyConnection] = {}
+        self._open: _Databases = {}
+        weakref.finalize(self, _close, self._open, os.getpid())
 
     def columns(self, source: Path) -> Mapping[str, str]:
         """The names of a source's columns and the types proposed for them, for `discreet add`."""
@@ -73,9 +78,7 @@ class DuckDBEngine:
     def close(self) -> None:
         """Close every open database."""
         with self._lock:
-            for connection in self._open.values():
-                connection.close()
-            self._open.clear()
+            _close(self._open, self._process)
 
     @contextmanager
     def _cursor(self, folders: set[Path]) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -83,8 +86,8 @@ class DuckDBEngine:
         key = tuple(sorted(str(folder) for folder in folders))
         with self._lock:
             if self._process != os.getpid():
-                # A database does not live through a fork: its threads are gone.
-                self._process, self._open = os.getpid(), {}
+                _abandon(self._open)
+                self._process = os.getpid()
             if key not in self._open:
                 while len(self._open) >= _MOST_OPEN:
                     self._open.pop(next(iter(self._open)))
@@ -97,7 +100,11 @@ class DuckDBEngine:
 
     @contextmanager
     def _deadline(self, cursor: duckdb.DuckDBPyConnection) -> Iterator[None]:
-        timer = threading.Timer(self._deadline_s, cursor.interrupt)
+        def interrupt() -> None:
+            with suppress(duckdb.Error):  # it may have ended, and been closed, this very moment
+                cursor.interrupt()
+
+        timer = threading.Timer(self._deadline_s, interrupt)
         timer.daemon = True
         timer.start()
         try:
@@ -131,13 +138,29 @@ def _connect(folders: tuple[str, ...], *, threads: int, memory_mb: int) -> duckd
         "SET TimeZone = 'UTC'",
         "SET enable_external_file_cache = false",  # a file may be replaced under the same name
         # A CSV's size is guessed too small, and the source must not become the side held in memory.
-        "SET disabled_optimizers = 'join_order,build_side_probe_side,expression_rewriter'",
+        "SET disabled_optimizers = 'join_order,build_side_probe_side'",
         f"SET allowed_directories = [{', '.join(text_literal(folder) for folder in reached)}]",
         "SET enable_external_access = false",
         "SET lock_configuration = true",
     ):
         connection.execute(statement)
     return connection
+
+
+def _close(databases: _Databases, process: int) -> None:
+    """Close databases of this process."""
+    if process == os.getpid():
+        for connection in databases.values():
+            connection.close()
+        databases.clear()
+
+
+def _abandon(databases: _Databases) -> None:
+    """Forget the databases of a parent process. Their threads did not live through the fork, so that closing
+    one crashes, even when the interpreter ends: each keeps one reference for ever."""
+    for connection in databases.values():
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
+    databases.clear()
 
 
 def _dense(cells: NDArray[np.int64], rows: NDArray[np.int64], *, size: int) -> NDArray[np.int64]:

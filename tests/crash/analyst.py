@@ -1,0 +1,30 @@
+"""A life on the whole path: open the project, ask fresh questions, say each answer, until killed."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import discreet.api
+from crash.harness import say
+from discreet.errors import BudgetExceeded
+
+QUESTIONS = [
+    "select count(*) from patients where sex = 'F'",
+    "select disease, count(*) from patients group by disease",
+    "select sex, smoker, count(*) from patients where age > 30 group by sex, smoker",
+]
+
+
+def live(arguments: list[str], ready: Callable[[], None]) -> None:
+    project = discreet.api.Project(Path(arguments[0]))
+    for number in itertools.count():
+        if number == 1:
+            ready()  # the engine is warm: from here on a question takes some hundredths of a second
+        question = project.sql(QUESTIONS[number % len(QUESTIONS)])
+        with contextlib.suppress(BudgetExceeded):
+            release = question.ask(epsilon="0.01", fresh=True)
+            say(f"{release.id} {json.dumps([row[-1] for row in release.rows])}")

@@ -1,0 +1,51 @@
+"""kill -9 anywhere between a question and its answer, through every layer, three hundred times."""
+
+from __future__ import annotations
+
+import json
+import random
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import discreet
+from clinic import make
+from crash.harness import Life, torture
+from discreet.release import Measurement
+
+ANALYST = Path(__file__).with_name("analyst.py")
+LIVES = 100
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("budget", ["{ epsilon = 1.0 }", "{ epsilon = 50 }", "{ epsilon = 9, delta = 1e-6 }"])
+def test_a_hundred_kills_on_the_whole_path(tmp_path: Path, budget: str):
+    """Three budgets: one that runs out, one that does not, and one with both filters: 300 kills in all."""
+    make(tmp_path, budget=budget).version("patients")
+    lives = [
+        Life(arguments=[str(tmp_path)], delay_s=random.uniform(0, 0.2), from_birth=life % 6 == 0)
+        for life in range(LIVES)
+    ]
+    outcome = torture(ANALYST, lives, environment={}, timeout_s=220)
+    assert outcome.faults == []
+    assert outcome.killed == LIVES
+    assert len(outcome.lines) > 50
+    lost = check(tmp_path, outcome.lines)
+    assert lost > 0 or budget == "{ epsilon = 1.0 }"  # kills did fall between a charge and its answer
+
+
+def check(folder: Path, lines: list[str]) -> int:
+    """No answer without its charge and its stored form, nothing overspent, a chain that verifies."""
+    project = discreet.open(folder)
+    assert project.verify().sound
+    state = project.ledger.state
+    for line in lines:
+        id_, _, shown = line.partition(" ")
+        assert id_ in state.charges
+        assert sorted(Measurement.from_text(project.ledger.answer(id_)).noisy_values) == sorted(json.loads(shown))
+    standing = project.budget("patients")
+    plain = sum((Fraction(charge.cost.pure, 10**9) for charge in state.charges.values()), Fraction(0))
+    assert standing.spent.epsilon <= standing.limit.epsilon
+    assert standing.spent.epsilon <= plain
+    return len(state.charges) - len(state.answers)
