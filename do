@@ -60,32 +60,51 @@ def make_venv(folder: Path) -> None:
     stop("this Python has no venv module. Install python3-venv (Debian: apt-get install python3-venv) or uv.")
 
 
-def install(folder: Path, lock: Path, *, project: bool) -> None:
-    """Install exactly the lock, hashes checked; the project itself is built by the locked backend."""
-    python = folder / BIN.name / "python"
+def install(folder: Path, lock: Path) -> None:
+    """Install exactly the lock, hashes checked."""
     if shutil.which("uv"):
-        call("uv", "pip", "sync", "--quiet", "--python", python, "--require-hashes", lock)
-        build = ["uv", "pip", "install", "--quiet", "--python", python]
+        call("uv", "pip", "sync", "--quiet", "--python", python_of(folder), "--require-hashes", lock)
     else:
-        pip = [python, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-        call(*pip, "install", "--require-hashes", "--no-deps", "-r", lock)
-        build = [*pip, "install"]
-    if project:
-        call(*build, "--no-deps", "--no-build-isolation", "--editable", ".")
+        call(*pip(folder), "install", "--require-hashes", "--no-deps", "-r", lock)
+
+
+def install_project(folder: Path) -> None:
+    """Install this checkout, built by the backend that the lock brought: nothing is fetched."""
+    build = ["uv", "pip", "--quiet"] if shutil.which("uv") else pip(folder)
+    where = ["--python", python_of(folder)] if shutil.which("uv") else []
+    call(*build, "install", *where, "--no-deps", "--no-build-isolation", "--editable", ".")
+
+
+def python_of(folder: Path) -> Path:
+    return folder / BIN.name / "python"
+
+
+def pip(folder: Path) -> list[str | Path]:
+    return [python_of(folder), "-m", "pip", "--quiet", "--disable-pip-version-check"]
 
 
 def environment(folder: Path = VENV, lock: Path = LOCK, *, project: bool = True) -> Path:
     """Make the environment when it is missing or its lock has changed; return its python."""
     if sys.version_info < (3, 11):  # noqa: UP036 - the first thing that runs, on whatever Python there is
         stop(f"Discreet needs Python 3.11 or newer; this is {sys.version.split()[0]}.")
-    wanted = hashlib.sha256(lock.read_bytes() + (ROOT / "pyproject.toml").read_bytes()).hexdigest()
-    stamp = folder / "stamp"
-    if not stamp.exists() or stamp.read_text() != wanted:
+    if stale(folder / "lock.stamp", lock):
         print(f"do: making {folder.relative_to(ROOT)} (once)", file=sys.stderr)
         make_venv(folder)
-        install(folder, lock, project=project)
-        stamp.write_text(wanted)
-    return folder / BIN.name / "python"
+        install(folder, lock)
+        (folder / "lock.stamp").write_text(digest(lock))
+    if project and stale(folder / "project.stamp", ROOT / "pyproject.toml"):
+        install_project(folder)
+        (folder / "project.stamp").write_text(digest(ROOT / "pyproject.toml"))
+    return python_of(folder)
+
+
+def digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def stale(stamp: Path, path: Path) -> bool:
+    """Whether what was installed from `path` is not what it says now."""
+    return not stamp.exists() or stamp.read_text() != digest(path)
 
 
 def check(python: Path) -> None:

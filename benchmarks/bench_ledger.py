@@ -124,7 +124,7 @@ def main() -> None:
 | charge and store an answer, whole table, {CHARGES} charges | {whole[0]:.0f} | {whole[1]:.0f} |
 | the same, overlapping regions on two columns | {narrow[0]:.0f} | {narrow[1]:.0f} |
 
-A charge is two fsyncs of the database's log and the anchor, and one of its folder, under a lock.
+A charge is three fsyncs (the database's log, the anchor, the anchor's folder) under a lock; so is an answer.
 
 | a ledger of {ROWS:,} rows ({size:.0f} MiB) | CPU s |
 |---|---:|

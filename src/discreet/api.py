@@ -19,7 +19,7 @@ from discreet.accounting.guarantee import Accounting, Guarantee
 from discreet.answers import sql as answers
 from discreet.answers.sql import Wish
 from discreet.curator import Curator, Version
-from discreet.declaring import propose, refuse_second_budget
+from discreet.declaring import propose, refuse_second_budget, shares
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.engines.engine import Making
 from discreet.engines.fingerprint import fingerprint
@@ -81,12 +81,12 @@ class Project:
         """Write a new discreet.toml and an empty ledger; refuses to overwrite."""
         folder = Path(path)
         if (folder / NAME).exists():
-            raise ProjectError(f"there is a {NAME} here already", hint="discreet add FILE declares a table")
+            return Project._complete(Project(folder.resolve()))
         if (folder / ".discreet" / "ledger.db").exists():
             raise ProjectError(f"there is a ledger here but no {NAME}", hint=f"bring {NAME} back; a ledger is for ever")
         text = f'[project]\nledger = "{DEFAULT_LEDGER}"\n'
-        if epsilon is not None or delta is not None:
-            text += _budget_line(_budget(epsilon, delta)) + "\n"
+        if (budget := _budget(epsilon, delta)) is not None:
+            text += _budget_line(budget) + "\n"
         try:
             folder.mkdir(parents=True, exist_ok=True)
             write(folder / NAME, text)
@@ -94,10 +94,20 @@ class Project:
             raise ProjectError(f"cannot write {NAME} in {str(path)!r}: {problem.strerror}") from None
         project = Project(folder.resolve())
         try:
-            Ledger.create(project.ledger_path).close()
+            return Project._complete(project)
         except BaseException:
             (folder / NAME).unlink()
             raise
+
+    @staticmethod
+    def _complete(project: Project) -> Project:
+        """Make the ledger of a project that has none yet."""
+        if project.ledger_path.exists():
+            raise ProjectError(f"there is a {NAME} here already", hint="discreet add FILE declares a table")
+        Ledger.create(project.ledger_path).close()
+        ignore = project.ledger_path.parent / ".gitignore"
+        if ignore.parent.name == ".discreet" and not ignore.exists():
+            ignore.write_text("*\n")  # copies of private tables lie here
         return project
 
     @cached_property
@@ -151,7 +161,7 @@ class Project:
             name=name,
             person=person,
             rows_per_person=rows_per_person,
-            budget=None if epsilon is None and delta is None else _budget(epsilon, delta),
+            budget=_budget(epsilon, delta),
             public=public,
             population=population,
             file=self.file,
@@ -210,9 +220,12 @@ class Project:
         account = self.ledger.refresh().accounts.get(table.population)
         return self._declared(table) if account is None else account.guarantee
 
-    def budget(self, name: str) -> Standing:
-        """Where the budget of a table's population stands."""
-        table = self.table(name)
+    def budget(self, name: str | None = None) -> Standing:
+        """Where the budget of a table's population stands; of the only private table where none is named."""
+        private = [table.name for table in self.file.tables.values() if not table.public]
+        if name is None and len(private) != 1:
+            raise UsageError("which table?", hint=closest("", private) or "declare a table first")
+        table = self.table(name if name is not None else private[0])
         if table.public:
             raise UsageError(f"{table.name!r} is public and has no budget")
         account = self.ledger.refresh().accounts.get(table.population)
@@ -247,6 +260,14 @@ class Project:
         self.ledger.grant(table.population, raised)
         return raised
 
+    def holds(self, path: Path) -> bool:
+        """Whether a file belongs to the project: its declaration, a source, or anything beside the ledger."""
+        target, own = path.resolve(), (self.folder / ".discreet").resolve()
+        if target in ((self.folder / NAME).resolve(), self.ledger_path.resolve(), own) or own in target.parents:
+            return True
+        sources = [table.source for table in self.file.tables.values()]
+        return target.exists() and any(shares(source, self.folder, [target]) for source in sources)
+
     def verify(self) -> repair.Report:
         """Verify the whole ledger from the disk."""
         return repair.verify(self.ledger_path)
@@ -272,7 +293,11 @@ class Project:
         if held.source != fingerprint(table.source, folder=self.folder):
             told.append(f"the source has changed since version {held.number}; answers are about that version")
         if table.budget is not None and self.guarantee(name).to_data() != self._declared(table).to_data():
-            told.append(f"{NAME} states another budget than the ledger holds; `discreet budget grant` raises a limit")
+            limit = exact.show(self.guarantee(name).epsilon)
+            told.append(
+                f"the ledger's limit for {table.population!r} holds, epsilon {limit}; "
+                f"{NAME} says {exact.show(table.budget.epsilon)}: correct the file, or `discreet budget grant` more"
+            )
         return told
 
     def _schema(self, name: str) -> Any:
@@ -323,9 +348,10 @@ class Question:
             table=table.name, number=1, population=table.population, schema=table.schema, file=""
         )
         quoted = answers.quote(self.asked, wish, version=version, guarantee=guarantee, ledger=project.ledger)
-        if not quoted.decision.accepted:
+        known = answers.stored(self.asked, wish, version=version, curator=project.curator)
+        if known is None and not quoted.decision.accepted:
             raise answers.refusal(quoted, wish, project.ledger)
-        return Explanation(data=answers.explain(quoted, confidence=wish.confidence, ledger=project.ledger))
+        return Explanation(data=answers.explain(quoted, known, confidence=wish.confidence, ledger=project.ledger))
 
     def ask(
         self,
@@ -363,6 +389,10 @@ class Explanation:
         noise = self.data["noise"][0]
         cost = self.data["cost"]
         price = f"rho {cost['rho']}" if cost["epsilon"] is None else f"epsilon {cost['epsilon']}"
+        if self.data["stored"] is not None:
+            price = (
+                f"nothing: it is answered already, within {self.data['stored']['plus_minus']}. A fresh draw: {price}"
+            )
         lines = [
             f"costs     {price}; after it {self.data['spent_after']['epsilon']} is spent, "
             f"{self.data['remaining_after']['epsilon']} remains",
@@ -388,9 +418,13 @@ def _wish(epsilon: object, within: object, confidence: object) -> Wish:
     )
 
 
-def _budget(epsilon: object, delta: object) -> Budget:
+def _budget(epsilon: object, delta: object) -> Budget | None:
+    if epsilon is None and delta is not None:
+        raise UsageError("a delta needs an epsilon", hint="--epsilon 3 --delta 1e-6")
+    if epsilon is None:
+        return None
     return Budget(
-        epsilon=exact.positive(3 if epsilon is None else epsilon, name="epsilon", most=exact.MAX_BUDGET_EPSILON),
+        epsilon=exact.positive(epsilon, name="epsilon", most=exact.MAX_BUDGET_EPSILON),
         delta=exact.probability(0 if delta is None else delta, name="delta"),
     )
 

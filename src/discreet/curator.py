@@ -101,6 +101,11 @@ class Curator:
         cells = price.cells
         if cells.table != version.table:
             raise ValueError("a price for another table")
+        if not (self.folder / version.file).is_file():
+            raise LedgerFault(
+                f"version {version.number} of {version.table!r} is not on the disk any more",
+                hint=f"bring the folder back, or discreet refresh {version.table}",
+            )
         charge = self.ledger.charge(
             population=version.population,
             table=version.table,

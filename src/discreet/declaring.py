@@ -6,6 +6,7 @@ population is refused: by the same path, through a link, or as a copy.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,9 @@ from discreet.errors import DiscreetError, UsageError
 from discreet.ledger.records import Version
 from discreet.schema.file import NAME, ProjectFile, read_table
 from discreet.schema.schema import Budget, Table, closest
+
+#: What no column should be called: a number, a date, true or false.
+_VALUE = re.compile(r"[-+]?\d+([.,]\d+)?|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.*|true|false", re.IGNORECASE)
 
 
 def propose(
@@ -41,14 +45,12 @@ def propose(
     if any(known.lower() == wanted.lower() for known in file.tables):
         raise UsageError(f"there is a table {wanted!r} already", hint="--name gives it another name")
     found = find(told, folder=folder).files
-    twin = next((table for table in file.tables.values() if _shares(table.source, folder, found)), None)
+    twin = next((table for table in file.tables.values() if shares(table.source, folder, found)), None)
     if twin is not None and (population is None or twin.population != population):
-        raise _twin(twin.name, twin.population)
+        raise _twin(twin.name, twin.population, declared=twin.population in file.populations)
     if population is not None and population not in file.populations:
-        raise UsageError(
-            f"there is no population {population[:60]!r}",
-            hint=f"move the budget to [populations.{population}] in {NAME}, and name it in each of its tables",
-        )
+        raise UsageError(f"there is no population {population[:60]!r}", hint=_move(population))
+    _refuse_person_as_header(found[0].name, find(told, folder=folder).names)
     columns = {column: {"type": type_} for column, type_ in engine.columns(folder / told).items()}
     if person is not None and person not in columns:
         raise UsageError(f"there is no column {person[:60]!r} in the source", hint=closest(person, columns))
@@ -74,15 +76,28 @@ def refuse_second_budget(table: Table, *, folder: Path, versions: Mapping[str, M
         for version in made.values():
             if version.population == table.population:
                 continue
-            if mine & _stamps(version.source) or _shares(version.schema.get("source", ""), folder, found):
-                raise _twin(name, version.population)
+            if mine & _stamps(version.source) or shares(version.schema.get("source", ""), folder, found):
+                raise _twin(name, version.population, declared=False)
 
 
-def _twin(name: str, population: str) -> UsageError:
+def _twin(name: str, population: str, *, declared: bool) -> UsageError:
+    how = f"--population {population} shares its budget" if declared else f"to share its budget, {_move(population)}"
     return UsageError(
-        f"this source is declared already, as {name!r}",
-        hint=f"budgets belong to people, not to names; --population {population} shares its budget",
+        f"this source is declared already, as {name!r}", hint=f"budgets belong to people, not to names; {how}"
     )
+
+
+def _move(population: str) -> str:
+    return f'move the budget to [populations.{population}] in {NAME}, and say population = "{population}" in each table'
+
+
+def _refuse_person_as_header(shown: str, names: Iterable[str]) -> None:
+    """A file without a header would write its first person into discreet.toml as names of columns."""
+    if any(_VALUE.fullmatch(name.strip()) for name in names):
+        raise UsageError(
+            f"the first line of {shown} looks like a row of data, not like names of columns",
+            hint="add a header line, or rename columns that are called like a number or a date",
+        )
 
 
 def _stamps(told: Mapping[str, Any]) -> set[tuple[int, int]]:
@@ -90,7 +105,8 @@ def _stamps(told: Mapping[str, Any]) -> set[tuple[int, int]]:
     return {(size, time) for _, size, time in told.get("files", []) if size}
 
 
-def _shares(source: str, folder: Path, found: Iterable[Path]) -> bool:
+def shares(source: str, folder: Path, found: Iterable[Path]) -> bool:
+    """Whether a source and some files have a file in common, or a copy of one."""
     try:
         return shared(find(source, folder=folder).files, found)
     except (DiscreetError, OSError):

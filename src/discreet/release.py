@@ -6,6 +6,7 @@ it, in the order and under the names that a question asked for.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from discreet import exact
 from discreet.accounting import events
-from discreet.errors import LedgerFault
+from discreet.errors import LedgerFault, UsageError
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
 
@@ -181,11 +182,13 @@ class Release:
 
     def to_pandas(self) -> pandas.DataFrame:
         """The rows as a pandas frame."""
+        _needs("pandas")
         found: pandas.DataFrame = self.to_arrow().to_pandas()
         return found
 
     def to_polars(self) -> polars.DataFrame:
         """The rows as a polars frame."""
+        _needs("polars")
         import polars
 
         found = polars.from_arrow(self.to_arrow())
@@ -200,6 +203,16 @@ class Release:
 
     def __iter__(self) -> Iterator[tuple[Cell, ...]]:
         return iter(self.rows)
+
+    def __str__(self) -> str:
+        width = self.plus_minus()
+        table = [[column.name for column in self.columns]]
+        for row in self.rows[:20]:
+            shown = zip(row, self.columns, strict=True)
+            table.append([f"{cell} ± {width}" if column.kind == "noisy" else str(cell) for cell, column in shown])
+        widths = [max(len(row[place]) for row in table) for place in range(len(self.columns))]
+        lines = ["  ".join(cell.ljust(size) for cell, size in zip(row, widths, strict=True)).rstrip() for row in table]
+        return "\n".join([*lines, *(["…"] if len(self.rows) > 20 else []), repr(self)])
 
     def __repr__(self) -> str:
         price = "stored answer, free" if self.cached else f"cost epsilon {_shown(self.cost)}"
@@ -218,6 +231,11 @@ class Release:
             ]
             body += "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{escape(repr(self))}</p>"
+
+
+def _needs(package: str) -> None:
+    if importlib.util.find_spec(package) is None:
+        raise UsageError(f"{package} is not installed", hint=f"pip install 'discreet[{package}]', or use to_arrow()")
 
 
 def _shown(cost: Spending) -> str:

@@ -81,6 +81,29 @@ def test_a_repeat_is_free_in_any_spelling(tmp_path, capsys):
     assert after["release"] == fresh["release"]
 
 
+def test_the_most_exact_stored_answer_is_returned(tmp_path, capsys):
+    make(tmp_path, budget="{ epsilon = 10 }")
+    _, good, _ = run(capsys, tmp_path, "query", COUNT, "--epsilon", "1")
+    _, rough, _ = run(capsys, tmp_path, "query", COUNT, "--epsilon", "0.1", "--fresh")
+    assert rough["release"] != good["release"]
+    for words in (["--epsilon", "0.1"], ["--epsilon", "1"], ["--within", "3"]):
+        code, data, _ = run(capsys, tmp_path, "query", COUNT, *words)
+        assert code == 0 and data["cached"] and data["release"] == good["release"]
+        _, told, _ = run(capsys, tmp_path, "explain", COUNT, *words)
+        assert told["stored"] == {"release": good["release"], "plus_minus": 3}
+    assert data["spent"]["epsilon"] == 1.1
+
+
+def test_explain_knows_that_a_repeat_is_free_when_the_budget_is_gone(tmp_path, capsys):
+    make(tmp_path)
+    run(capsys, tmp_path, "query", COUNT, "--epsilon", "1")
+    code, told, _ = run(capsys, tmp_path, "explain", COUNT, "--epsilon", "1")
+    assert code == 0 and told["stored"]
+    _, text, _ = say(capsys, tmp_path, "explain", COUNT, "--epsilon", "1")
+    assert "nothing: it is answered already" in text
+    assert run(capsys, tmp_path, "explain", BY_DISEASE, "--epsilon", "1")[0] == 4
+
+
 def test_within_never_returns_a_stored_answer_that_is_wider(tmp_path, capsys):
     make(tmp_path, budget="{ epsilon = 10 }")
     _, rough, _ = run(capsys, tmp_path, "query", COUNT, "--within", "30")
@@ -177,7 +200,20 @@ def test_an_edit_of_the_file_changes_nothing_until_refresh_or_grant(tmp_path, ca
     _, data, notes = run(capsys, tmp_path, "query", COUNT, "--epsilon", "0.1")
     assert not data["cached"] and data["version"] == 2
     assert data["remaining"]["epsilon"] == 8.7  # versions add: 0.2 then, 0.1 now
-    assert not notes
+    assert "correct the file" not in notes
+
+
+def test_a_stale_declaration_is_told_with_a_refusal_too(tmp_path, capsys):
+    make(tmp_path)
+    run(capsys, tmp_path, "query", COUNT, "--epsilon", "0.1")
+    path = tmp_path / "discreet.toml"
+    path.write_text(path.read_text().replace('note]\ntype = "text"', 'note]\ntype = "category"\nvalues = ["n"]'))
+    sql = "select note, count(*) from patients group by note"
+    for verb in ("query", "explain"):
+        code, _, err = run(capsys, tmp_path, verb, sql, "--epsilon", "0.1")
+        assert code == 3 and "discreet refresh patients" in err
+    run(capsys, tmp_path, "refresh", "patients")
+    assert run(capsys, tmp_path, "query", sql, "--epsilon", "0.1")[0] == 0
 
 
 def test_a_changed_source_is_told_to_the_owner_and_changes_no_answer(tmp_path, capsys):

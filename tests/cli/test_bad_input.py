@@ -27,6 +27,60 @@ def test_no_project(tmp_path, capsys, monkeypatch):
     assert "no folder" in told(capsys, ["budget", "--project", str(tmp_path / "nowhere")], 2)
 
 
+@pytest.mark.parametrize(
+    "target", ["patients.csv", "discreet.toml", ".discreet/ledger.db", ".discreet/new.csv", ".", "no/where.csv"]
+)
+@pytest.mark.parametrize(
+    "verb",
+    [
+        ["query", COUNT, "--epsilon", "0.1", "--csv"],
+        ["query", COUNT, "--epsilon", "0.1", "--parquet"],
+        ["ledger", "export"],
+    ],
+)
+def test_no_output_destroys_the_project(tmp_path, capsys, monkeypatch, verb, target):
+    make(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    before = {path: path.read_bytes() for path in tmp_path.glob("*.*") if path.is_file()}
+    told(capsys, [*verb, target], 2)
+    assert before == {path: path.read_bytes() for path in tmp_path.glob("*.*") if path.is_file()}
+    assert run(capsys, tmp_path, "budget")[1]["tables"]["patients"]["spent"]["epsilon"] == 0
+
+
+def test_a_file_without_a_header_writes_nobody_into_the_declaration(tmp_path, capsys):
+    make(tmp_path)
+    (tmp_path / "rows.csv").write_text("27,F,flu,615.65\n31,M,flu,12.5\n")
+    before = (tmp_path / "discreet.toml").read_text()
+    assert "header" in told(
+        capsys, ["add", str(tmp_path / "rows.csv"), "--epsilon", "1", "--project", str(tmp_path)], 2
+    )
+    assert (tmp_path / "discreet.toml").read_text() == before
+
+
+def test_a_delta_needs_an_epsilon(tmp_path, capsys):
+    assert "needs an epsilon" in told(capsys, ["init", "--delta", "1e-6", "--project", str(tmp_path)], 2)
+
+
+def test_a_missing_version_is_noticed_before_the_charge(tmp_path, capsys):
+    make(tmp_path)
+    run(capsys, tmp_path, "query", COUNT, "--epsilon", "0.1")
+    for path in (tmp_path / ".discreet" / "tables").iterdir():
+        path.unlink()
+    code, data, _ = run(capsys, tmp_path, "query", f"{COUNT} where smoker", "--epsilon", "0.1")
+    assert code == 5 and "refresh" in data["hint"]
+    assert run(capsys, tmp_path, "budget")[1]["tables"]["patients"]["spent"]["epsilon"] == 0.1
+
+
+def test_init_completes_a_declaration_written_by_hand(tmp_path, capsys):
+    make(tmp_path)
+    for path in (tmp_path / ".discreet").iterdir():
+        path.unlink()
+    assert run(capsys, tmp_path, "query", COUNT, "--epsilon", "0.1")[0] == 5
+    assert run(capsys, tmp_path, "init")[0] == 0
+    assert run(capsys, tmp_path, "query", COUNT, "--epsilon", "0.1")[0] == 0
+    assert (tmp_path / ".discreet" / ".gitignore").read_text() == "*\n"
+
+
 def test_init_twice(tmp_path, capsys):
     assert call(["init", "--project", str(tmp_path)]) == 0
     assert "already" in told(capsys, ["init", "--project", str(tmp_path)], 2)
@@ -169,6 +223,7 @@ def test_add_refuses_a_source_that_is_declared_already(tmp_path, capsys, monkeyp
     before = (tmp_path / "discreet.toml").read_text()
     words = ["add", "copy.csv", "--name", "again", "--population", "patients"]
     assert "[populations.patients]" in told(capsys, words, 2)
+    assert "[populations.patients]" in told(capsys, words[:-2], 2)
     assert (tmp_path / "discreet.toml").read_text() == before
     shared = before.replace("budget = { epsilon = 1.0 }", 'population = "patients"')
     (tmp_path / "discreet.toml").write_text(shared + "\n[populations.patients]\nbudget = { epsilon = 1.0 }\n")

@@ -331,6 +331,24 @@ def test_adopted_with_its_state_folder(
         ask(ledger, laplace("2"))
         assert ledger.verify().sound
     assert {each.stat().st_mode & 0o777 for each in (tmp_path / "other").glob("*/*")} == {0o600}
+    path.unlink()
+    with pytest.raises(LedgerFault, match="a new budget for the same people"):
+        Ledger.create(path)
+
+
+def test_a_deleted_ledger_that_was_charged_is_missed(path: Path):
+    with make(path) as ledger:
+        ask(ledger, laplace("1"))
+    path.unlink()
+    with pytest.raises(LedgerFault, match="a new budget for the same people"):
+        Ledger.create(path)
+    Ledger.create(path.with_name("elsewhere.db")).close()
+
+
+def test_a_deleted_ledger_that_was_never_charged_may_be_made_anew(path: Path):
+    make(path).close()
+    path.unlink()
+    Ledger.create(path).close()
 
 
 def test_adopted_an_old_copy_with_its_state_folder(

@@ -253,6 +253,22 @@ def test_a_file_that_is_no_ledger(path: Path, content: bytes):
         Ledger.open(path)
 
 
+def test_a_newer_ledger_says_to_upgrade(path: Path):
+    make(path).close()
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA user_version = 2")
+    connection.close()
+    with pytest.raises(LedgerFault, match="newer Discreet"):
+        Ledger.open(path)
+
+
+def test_an_old_sqlite_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch):
+    make(path).close()
+    monkeypatch.setattr(sqlite.sqlite3, "sqlite_version_info", (3, 36, 0))
+    with pytest.raises(LedgerFault, match=r"needs SQLite 3\.37"):
+        Ledger.open(path)
+
+
 def test_waiting_for_another_writer_ends(ledger: Ledger, raw: sqlite3.Connection):
     ledger._journal.store._connection.execute("PRAGMA busy_timeout = 50")
     raw.execute("BEGIN IMMEDIATE")

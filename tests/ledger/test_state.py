@@ -63,7 +63,7 @@ def test_a_fold():
     apply(state, "answer", {"id": CHARGE["id"], "sha256": "0" * 64})
     assert state.seq == 5
     assert state.accounts["p"].total.pure == 10**9
-    assert state.questions == {("t", 1, "q"): CHARGE["id"]}
+    assert state.questions == {("t", 1, "q"): [CHARGE["id"]]}
     assert State().digest == START
 
 

@@ -147,12 +147,9 @@ def ask(
 ) -> Release:
     """Answer a question: from the store where it was answered before, else by charging."""
     ledger = curator.ledger
-    if not fresh:
-        known = ledger.find(version.table, version.number, asked.cells.question())
-        if known is not None:
-            measurement = curator.stored(known)
-            if wish.within is None or measurement.law.half_width(wish.confidence) <= wish.within:
-                return read(asked, measurement, wish, version=version, ledger=ledger, cached=True)
+    known = None if fresh else stored(asked, wish, version=version, curator=curator)
+    if known is not None:
+        return read(asked, known, wish, version=version, ledger=ledger, cached=True)
     quoted = quote(asked, wish, version=version, guarantee=guarantee, ledger=ledger)
     try:
         measurement = curator.measure(quoted.price, version, analyst=analyst)
@@ -160,6 +157,15 @@ def ask(
         problem.hint = problem.hint or affordable(quoted, wish, ledger)
         raise
     return read(asked, measurement, wish, version=version, ledger=ledger, cached=False)
+
+
+def stored(asked: Asked, wish: Wish, *, version: Version, curator: Curator) -> Measurement | None:
+    """The most exact stored answer to this question, the newest of equals; None where it is not exact enough."""
+    ids = curator.ledger.find(version.table, version.number, asked.cells.question())
+    found = min((curator.stored(id_) for id_ in reversed(ids)), key=lambda known: known.law.variance(), default=None)
+    if found is None or (wish.within is not None and found.law.half_width(wish.confidence) > wish.within):
+        return None
+    return found
 
 
 def refusal(quoted: Quote, wish: Wish, ledger: Ledger) -> BudgetExceeded:
@@ -253,17 +259,13 @@ def _rows(asked: Asked, measurement: Measurement) -> tuple[tuple[Any, ...], ...]
 def _warnings(measurement: Measurement, wish: Wish, *, cached: bool) -> list[str]:
     told = []
     if cached and wish.epsilon is not None and _price_of(measurement) < wish.epsilon:
-        told.append(
-            "this is the stored answer, measured at a smaller epsilon; "
-            "--fresh draws anew and is charged (a later release combines the two with `again`)"
-        )
+        told.append("this is the stored answer, measured at a smaller epsilon; a fresh draw (--fresh) is charged")
     width = measurement.law.half_width(wish.confidence)
-    drowned = sum(abs(value) < width for value in measurement.noisy_values)
+    cells = len(measurement.noisy_values)
+    drowned = sum(value <= width for value in measurement.noisy_values)
     if drowned:
-        told.append(
-            f"{drowned} of {len(measurement.noisy_values)} cells are smaller than their noise (within {width}): "
-            "a larger epsilon or wider groups would show more"
-        )
+        which = "the number is" if cells == 1 else f"{drowned} of {cells} numbers are"
+        told.append(f"{which} no larger than the noise of ± {width}; a larger epsilon or wider groups would show more")
     return told
 
 
@@ -278,8 +280,8 @@ def _price_of(measurement: Measurement) -> Fraction:
             return Fraction(0)
 
 
-def explain(quoted: Quote, *, confidence: Fraction, ledger: Ledger) -> dict[str, Any]:
-    """What `discreet explain` says, as JSON data; the keys are a contract."""
+def explain(quoted: Quote, known: Measurement | None, *, confidence: Fraction, ledger: Ledger) -> dict[str, Any]:
+    """What `discreet explain` says, as JSON data; the keys are a contract. `known`: a stored answer, which is free."""
     after = standing_after(quoted, ledger)
     moves, mechanism = quoted.price.sensitivity, quoted.price.mechanism
     laplace = isinstance(mechanism, DiscreteLaplace)
@@ -303,6 +305,7 @@ def explain(quoted: Quote, *, confidence: Fraction, ledger: Ledger) -> dict[str,
             "because": list(moves.because),
         },
         "noise": [{"column": output.name} | noise for output in quoted.asked.outputs if output.kind == "noisy"],
+        "stored": None if known is None else {"release": known.id, "plus_minus": known.law.half_width(confidence)},
         "cells": quoted.asked.cells.size,
         "confidence": float(confidence),
         "region": region_words(quoted.asked, quoted.version),

@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from discreet import __version__
 from discreet.cli import show
 from discreet.errors import BudgetExceeded, DiscreetError, Refused, UsageError
+
+if TYPE_CHECKING:
+    from discreet.api import Project
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -119,8 +124,10 @@ def explain(
     import discreet
 
     _one_of(epsilon, within)
-    found = discreet.open(project).sql(sql).explain(epsilon=epsilon, within=within, confidence=confidence)
-    show.out(found.data, str(found), as_json=as_json)
+    found = discreet.open(project)
+    with _noted(found):
+        told = found.sql(sql).explain(epsilon=epsilon, within=within, confidence=confidence)
+    show.out(told.data, str(told), as_json=as_json)
 
 
 @app.command()
@@ -140,14 +147,13 @@ def query(
     import discreet
 
     _one_of(epsilon, within)
-    for path in (csv, parquet):
-        if path is not None and not path.resolve().parent.is_dir():
-            raise UsageError(f"there is no folder for {str(path)!r}")
     found = discreet.open(project)
-    question = found.sql(sql)
-    with show.progress("asking"):
-        release = question.ask(epsilon=epsilon, within=within, confidence=confidence, analyst=analyst, fresh=fresh)
-    show.notes(found.warnings(release.table))
+    for path in (csv, parquet):
+        _writable(path, found)
+    with _noted(found), show.progress("asking"):
+        release = found.sql(sql).ask(
+            epsilon=epsilon, within=within, confidence=confidence, analyst=analyst, fresh=fresh
+        )
     show.save(release, csv=csv, parquet=parquet)
     show.out(release.to_data(), show.answer(release, found.budget(release.table)), as_json=as_json)
 
@@ -176,7 +182,7 @@ def budget(
     elif epsilon is not None or delta is not None or len(asked) > 1:
         raise UsageError("--epsilon goes with grant", hint="discreet budget grant patients --epsilon 5")
     names = [found.table(name).name for name in asked] or [
-        name for name, t in found.file.tables.items() if not t.public
+        name for name, table in found.file.tables.items() if not table.public and table.budget is not None
     ]
     data, text = show.budgets({name: found.budget(name) for name in names})
     show.notes([note for name in names for note in found.warnings(name)])
@@ -213,7 +219,9 @@ def export(
     """Write the entries out as JSON lines."""
     import discreet
 
-    entries = show.entry_data(discreet.open(project).ledger.entries())
+    found = discreet.open(project)
+    _writable(file, found)
+    entries = show.entry_data(found.ledger.entries())
     try:
         file.write_text("".join(json.dumps(entry, sort_keys=True) + "\n" for entry in entries), encoding="utf-8")
     except OSError as problem:
@@ -264,18 +272,36 @@ def version(as_json: Json = False) -> None:
 
 
 def _one_of(epsilon: str | None, within: str | None) -> None:
-    if (epsilon is None) == (within is None):
-        raise UsageError("say how much to spend, or how exact to be", hint="--epsilon 0.1, or --within 50: one of them")
+    if epsilon is None and within is None:
+        raise UsageError("say how much to spend, or how exact to be", hint="--epsilon 0.1, or --within 50")
+    if epsilon is not None and within is not None:
+        raise UsageError("--epsilon and --within say the same thing twice", hint="give one of the two")
 
 
-def run(arguments: list[str] | None = None) -> None:
-    """The entry point: one clear sentence and the right exit code for whatever goes wrong."""
-    words = sys.argv[1:] if arguments is None else arguments
-    sys.exit(call(words))
+def _writable(path: Path | None, project: Project) -> None:
+    """Refuse, before anything is charged, an output that cannot be written or would destroy the project."""
+    if path is None:
+        return
+    if not path.resolve().parent.is_dir() or path.is_dir():
+        raise UsageError(f"{str(path)!r} cannot be written: there is no such folder, or it is one")
+    if project.holds(path):
+        raise UsageError(f"{str(path)!r} belongs to the project and would be lost", hint="write to another file")
+
+
+@contextmanager
+def _noted(project: Project) -> Iterator[None]:
+    """Tell the owner what has changed, whether the question is answered or refused."""
+    try:
+        yield
+    finally:
+        private = [name for name, table in project.file.tables.items() if not table.public]
+        show.notes([note for name in private for note in project.warnings(name)])
 
 
 def call(words: list[str]) -> int:
     """Run the command line; return the exit code."""
+    if words in (["--version"], ["-V"]):
+        words = ["version"]
     as_json = "--json" in words
     try:
         code = app(words, standalone_mode=False, prog_name="discreet")  # an Exit inside is returned
@@ -283,7 +309,13 @@ def call(words: list[str]) -> int:
         show.failure(problem, failure_data(problem), as_json=as_json)
         return problem.exit_code
     except _WRONG_USAGE as problem:
-        wrong = UsageError(problem.format_message().strip() or "a verb is missing", hint="discreet --help")
+        if not words or words == ["ledger"]:  # no verb: the message is the help text
+            print(problem.format_message())
+            return 2
+        wrong = UsageError(
+            problem.format_message().strip() or "a verb is missing",
+            hint=f"discreet {words[0]} --help" if words[0] in _VERBS else "discreet --help",
+        )
         show.failure(wrong, failure_data(wrong), as_json=as_json)
         return 2
     except (KeyboardInterrupt, typer.Abort):
@@ -303,6 +335,9 @@ def failure_data(problem: DiscreetError) -> dict[str, Any]:
     if isinstance(problem, BudgetExceeded):
         data |= {"needed": _floats(problem.needed), "remaining": _floats(problem.remaining)}
     return data
+
+
+_VERBS = {command.callback.__name__ for command in app.registered_commands if command.callback} | {"ledger"}
 
 
 def _floats(amounts: dict[str, str | None]) -> dict[str, float | None]:

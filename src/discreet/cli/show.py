@@ -34,9 +34,20 @@ def out(data: Mapping[str, Any], text: str | RichTable | list[Any], *, as_json: 
     if as_json:
         print(json.dumps(data, ensure_ascii=False))
         return
+    if not _can_print("±…"):
+        sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     console = Console(highlight=False, soft_wrap=True)
     for part in text if isinstance(text, list) else [text]:
         console.print(RichText(part) if isinstance(part, str) else part)
+
+
+def _can_print(letters: str) -> bool:
+    """Whether the terminal's encoding has these letters; an answer that was paid for must be shown all the same."""
+    try:
+        letters.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def notes(told: list[str]) -> None:
@@ -72,6 +83,7 @@ def added(table: Table) -> tuple[dict[str, Any], str]:
             "",
             "Now say in discreet.toml what is known about the columns, without looking at the data:",
             '  low and high for numbers and dates; type = "category" with its values for groups.',
+            f"Then: discreet refresh {table.name}, which shows what did not fit.",
         ]
         if table.budget is None:
             lines += ["And give it a budget:  budget = { epsilon = 3.0, delta = 1e-6 }"]
@@ -81,6 +93,8 @@ def added(table: Table) -> tuple[dict[str, Any], str]:
 def refreshed(name: str, version: int, making: Making) -> tuple[dict[str, Any], str]:
     """What making a version did: exact, for the owner only."""
     lines = [f"made version {version} of {name!r} from {making.exact_rows} rows (this note is exact: for the owner)"]
+    if version > 1:
+        lines.append("  older answers stay; the same question about this version is asked, and paid, anew")
     for column, nulled in making.exact_nulled.items():
         if nulled:
             lines.append(f"  {column}: {nulled} values did not fit and are NULL")
@@ -106,7 +120,7 @@ def answer(release: Release, standing: Standing) -> list[Any]:
     for row in release.rows[:MOST_ROWS]:
         cells = []
         for cell, column in zip(row, release.columns, strict=True):
-            drowned = column.kind == "noisy" and isinstance(cell, int) and abs(cell) < width
+            drowned = column.kind == "noisy" and isinstance(cell, int) and cell <= width
             cells.append(RichText(_cell(cell, column.kind, width), style="dim" if drowned else ""))
         table.add_row(*cells)
     lines: list[Any] = [table]
@@ -115,7 +129,7 @@ def answer(release: Release, standing: Standing) -> list[Any]:
     price = "stored answer: free" if release.cached else f"cost {_spending(release.cost)}"
     lines += [
         "",
-        f"± is noise: the exact number lies inside with {float(release.confidence):.0%} confidence.",
+        f"± is noise: each exact number, taken alone, lies inside with {float(release.confidence):.0%} confidence.",
         f"{price}; {_spending(standing.spent)} spent of {_spending(standing.limit)}. "
         f"Release {release.id}, version {release.version}.",
     ]
@@ -156,7 +170,7 @@ def budgets(found: Mapping[str, Standing]) -> tuple[dict[str, Any], list[Any]]:
         lines.append(
             f"{name}{shared}: {_spending(standing.spent)} spent of {_spending(standing.limit, up=False)}; "
             f"{_spending(standing.remaining, up=False)} left,\n  about {data[name]['counts_within_50']:,} more counts "
-            f"of everybody at plus or minus 50; {standing.events} questions so far"
+            f"of everybody at plus or minus 50; questions so far: {standing.events}"
         )
         lines += [f"  {who or 'nobody named'}: {_spending(spent)}" for who, spent in standing.by_analyst.items()]
     return {"tables": data}, lines or ["no private table is declared yet; discreet add FILE"]
@@ -180,7 +194,7 @@ def repaired(done: Repaired) -> tuple[dict[str, Any], str]:
     if done.lost:
         lines.append(f"the whole budget counts as spent for: {', '.join(done.lost)}; discreet budget grant opens more")
     data = {"charged": list(done.charged), "unlocked": list(done.unlocked), "lost": list(done.lost)}
-    return data, "\n".join(lines) or "there was nothing to repair"
+    return data, "\n".join(lines) or "nothing was forgotten, and nothing is locked"
 
 
 def entry_data(found: Iterable[Entry]) -> list[dict[str, Any]]:
@@ -201,12 +215,15 @@ def entry_data(found: Iterable[Entry]) -> list[dict[str, Any]]:
 def entries(found: list[dict[str, Any]]) -> RichTable:
     """The ledger's entries for people."""
     table = RichTable(box=None, pad_edge=False, header_style="bold")
-    for name in ("row", "time", "kind", "what"):
-        table.add_column(name, no_wrap=name != "what")
+    names = ("population", "table", "version", "analyst", "id")
+    for name in ("row", "time", "kind", "epsilon", *names):
+        table.add_column(name, no_wrap=True)
     for entry in found:
         body = entry["body"]
-        words = [str(body[key]) for key in ("id", "population", "table", "version", "analyst") if body.get(key)]
-        table.add_row(str(entry["seq"]), entry["time"], entry["kind"], RichText(" ".join(words)))
+        price = body.get("price") or (body.get("guarantee") or {}).get("epsilon")
+        cells = ["" if body.get(name) is None else str(body[name]) for name in names]
+        shown = "" if price is None else exact.show(exact.read(price), up=True)
+        table.add_row(str(entry["seq"]), entry["time"][:19], entry["kind"], shown, *map(RichText, cells))
     return table
 
 

@@ -21,6 +21,7 @@ KINDS: frozenset[str] = frozenset(get_args(Kind))
 #: What the first entry names as the digest before it.
 START = "0" * 64
 
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
 
 
@@ -50,7 +51,7 @@ def canonical(data: object) -> str:
     >>> canonical({"b": 1, "a": "é"})
     '{"a":"\\\\u00e9","b":1}'
     """
-    return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return _ENCODER.encode(data)
 
 
 def digest(*, seq: int, time: str, kind: str, body: str, previous: str) -> str:

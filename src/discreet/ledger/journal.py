@@ -196,7 +196,7 @@ class Journal:
         if position is None:
             raise _rolled_back(
                 f"the ledger ends at row {self.state.seq} and its anchor has seen row {head.seq}: "
-                "an old copy was restored, or its end was cut off"
+                "an old copy was restored, its end was cut off, or another copy of this folder was used"
                 if self.state.seq < head.seq
                 else f"row {head.seq} of the ledger is not the one that its anchor has seen"
             )

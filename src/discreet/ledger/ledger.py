@@ -241,9 +241,9 @@ class Ledger:
             raise LedgerTampered(f"the stored answer of row {stored.seq} was changed", row=stored.seq)
         return payload
 
-    def find(self, table: str, version: int, question: str) -> str | None:
-        """The id of the newest stored answer to a question about a version."""
-        return self.refresh().questions.get((table, version, question))
+    def find(self, table: str, version: int, question: str) -> tuple[str, ...]:
+        """The ids of all stored answers to a question about a version, the oldest first."""
+        return tuple(self.refresh().questions.get((table, version, question), ()))
 
     def fail(self, id_: str) -> None:
         """Say that a charged question could not be completed. The charge stays; the third locks the table."""

@@ -81,7 +81,7 @@ def adopt(path: Path, state_folder: Path | None) -> Repaired:
         ledger = ledger_id(store)
         _refuse_if_anchored(ledger)
         if state_folder is None:
-            return _adopt_alone(store, ledger)
+            return _adopt_alone(store, ledger, path)
         source = state_folder / ledger if (state_folder / ledger).is_dir() else state_folder
         load(store, None)
         try:
@@ -89,6 +89,7 @@ def adopt(path: Path, state_folder: Path | None) -> Repaired:
         except LedgerTampered as fault:
             raise LedgerFault("that state folder is not this ledger's: its key did not sign these rows") from fault
     _copy_anchor(ledger, source)
+    Anchor.find(ledger).remember(path)
     repaired = acknowledge(path)
     with closing(Journal.attach(path)) as journal, journal.section():
         journal.append("adopt", {"state": "copied", "sealed": []})
@@ -115,10 +116,11 @@ def _charge_gap(journal: Journal) -> tuple[str, ...]:
         return tuple(sorted({part["population"] for part in body["charges"]}))
 
 
-def _adopt_alone(store: SqliteStore, ledger: str) -> Repaired:
+def _adopt_alone(store: SqliteStore, ledger: str, path: Path) -> Repaired:
     """A new key, and every account sealed. The head is written last: a crash before that is no adoption."""
     _set_aside(Anchor.place(ledger))
     anchor = Anchor.make(ledger)
+    anchor.remember(path)
     with anchor.lock():
         store.begin()
         try:

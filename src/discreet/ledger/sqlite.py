@@ -20,6 +20,12 @@ from discreet.ledger.chain import KINDS, START, Entry
 from discreet.ledger.place import refuse_network
 from discreet.ledger.tables import Rows
 
+#: The version of the tables below. Another one needs a migration, never a silent change.
+VERSION = 1
+
+#: Strict tables came with this SQLite.
+LEAST_SQLITE = (3, 37, 0)
+
 #: How long a writer waits for another before it gives up.
 WAIT_S = 60
 
@@ -122,6 +128,7 @@ class SqliteStore:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
             connection = _connect(path)
             _settings(connection)
+            connection.execute(f"PRAGMA user_version = {VERSION}")
             connection.execute("BEGIN IMMEDIATE")
             for statement in SCHEMA:
                 connection.execute(statement)
@@ -134,10 +141,16 @@ class SqliteStore:
         refuse_network(path.parent)
         _refuse_forked(_OPEN)
         if not path.is_file():
-            raise LedgerFault(f"there is no ledger at {path.name!r}", hint="discreet init makes one")
+            raise LedgerFault(
+                f"there is no ledger at {path.name!r}",
+                hint="restore it from a copy; discreet init makes one where there never was any",
+            )
         with _faults():
             connection = _connect(path)
             _settings(connection)
+            if connection.execute("PRAGMA user_version").fetchone()[0] > VERSION:
+                connection.close()
+                raise LedgerFault("a newer Discreet wrote this ledger", hint="upgrade")
             if _schema(connection) != _wanted_schema():
                 connection.close()
                 raise LedgerFault("the ledger's tables, checks or triggers are not the ones that Discreet made")
@@ -237,6 +250,8 @@ def _marks(row: tuple[Any, ...]) -> str:
 
 def _connect(path: Path) -> sqlite3.Connection:
     """Autocommit; transactions are spelt out. `mode=rw`: never make a file by mistake."""
+    if sqlite3.sqlite_version_info < LEAST_SQLITE:
+        raise LedgerFault(f"the ledger needs SQLite 3.37 or newer, and this is {sqlite3.sqlite_version}")
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode=rw",
         uri=True,

@@ -41,7 +41,7 @@ class State:
     largest: dict[str, int] = field(default_factory=dict)
     charges: dict[str, Charge] = field(default_factory=dict)
     answers: dict[str, Stored] = field(default_factory=dict)
-    questions: dict[tuple[str, int, str], str] = field(default_factory=dict)
+    questions: dict[tuple[str, int, str], list[str]] = field(default_factory=dict)
     failures: dict[str, int] = field(default_factory=dict)
     healed: dict[str, int] = field(default_factory=dict)
 
@@ -95,7 +95,7 @@ class State:
     def version(self, table: str, number: int) -> Version:
         """A version that was added."""
         found = self.versions.get(table, {}).get(number)
-        if found is None:
+        if found is None or type(number) is not int:  # True and 1.0 are equal to 1, and are not it
             raise UsageError(f"the ledger knows no version {number} of {table!r}")
         return found
 
@@ -207,7 +207,7 @@ class State:
         if charge.id in self.answers:
             raise ValueError("answered twice")
         self.answers[charge.id] = Stored(sha256=body["sha256"], seq=entry.seq)
-        self.questions[charge.table, charge.version, charge.question] = charge.id
+        self.questions.setdefault((charge.table, charge.version, charge.question), []).append(charge.id)
         return Touched()
 
     def _failure(self, body: dict[str, Any]) -> Touched:

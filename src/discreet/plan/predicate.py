@@ -68,15 +68,15 @@ def every(parts: Iterable[Predicate]) -> Predicate:
 
 def some(parts: Iterable[Predicate], domains: Mapping[str, Allowed]) -> Predicate:
     """OR, flattened, one set a column, sorted. `domains` tells when a set has become everything."""
-    sets: dict[str, Allowed] = {}
+    found: dict[str, list[Allowed]] = {}
     rest: list[Predicate] = []
     for part in parts:
         for piece in part.parts if isinstance(part, Some) else (part,):
             if isinstance(piece, Member):
-                known = sets.get(piece.column)
-                sets[piece.column] = piece.allowed if known is None else known | piece.allowed
+                found.setdefault(piece.column, []).append(piece.allowed)
             else:
                 rest.append(piece)
+    sets = {name: Allowed.union(alloweds) for name, alloweds in found.items()}
     if TRUE in rest or any(allowed == domains[name] for name, allowed in sets.items()):
         return TRUE
     return _only(Some(_ordered([Member(name, allowed) for name, allowed in sets.items()], rest)))

@@ -58,7 +58,9 @@ class Reader:
             raise self.source.refusal(
                 f"{self.schema.table!r} has no declared column {node.name[:60]!r}",
                 at=node,
-                hint=closest(node.name, [column.name for column in self.schema.columns]),
+                hint="a text is written in single quotes: '…'"
+                if node.this.args.get("quoted")
+                else closest(node.name, [column.name for column in self.schema.columns]),
             )
         return found
 
@@ -121,9 +123,8 @@ class Reader:
             raise self.source.refusal("IN needs a column and a list of literals", at=node, hint=_HINT)
         column = self.column(node.this)
         constants = [self.constant(part) for part in listed]
-        when_true = NOTHING
-        for constant, part in zip(constants, listed, strict=True):
-            when_true |= self._compare(column, "=", constant, part)
+        pairs = zip(constants, listed, strict=True)
+        when_true = Allowed.union(self._compare(column, "=", constant, part) for constant, part in pairs)
         # x NOT IN (…, NULL) is never TRUE: x might equal the unknown.
         when_false = NOTHING if None in constants else when_true.complement() & NOT_NULL
         return self._member(column, when_true, when_false, wanted=wanted)
