@@ -23,6 +23,7 @@ from discreet.declaring import propose, refuse_second_budget, shares
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.engines.engine import Making
 from discreet.engines.fingerprint import fingerprint
+from discreet.engines.source import find
 from discreet.errors import ProjectError, SchemaError, UsageError
 from discreet.ledger import repair
 from discreet.ledger.account import Account
@@ -32,7 +33,7 @@ from discreet.plan.price import confidence_of
 from discreet.release import Release, Spending
 from discreet.schema.edit import add_table, write
 from discreet.schema.file import DEFAULT_LEDGER, NAME, ProjectFile, plain, read_file, read_table
-from discreet.schema.schema import Budget, Table, closest
+from discreet.schema.schema import Budget, Schema, Table, closest
 from discreet.sql.read import Asked, read
 
 __all__ = ["Project", "Question", "Standing"]
@@ -137,7 +138,7 @@ class Project:
         """A question in SQL. Reading it is free; a refusal says what and where."""
         schemas = {name: self._schema(name) for name in self.file.tables}
         public = frozenset(name for name, table in self.file.tables.items() if table.public)
-        return Question(project=self, asked=read(text, schemas, public=public))
+        return Question(project=self, asked=read(text, schemas, public=public), schemas=schemas)
 
     def add(
         self,
@@ -181,18 +182,36 @@ class Project:
         table = self.table(name)
         if table.public:
             raise UsageError(f"{table.name!r} is public and is read directly", hint="only private tables have versions")
-        versions = self.ledger.refresh().versions
-        if table.name not in versions:
-            refuse_second_budget(table, folder=self.folder, versions=versions)
+        refuse_second_budget(table, folder=self.folder, versions=self.ledger.refresh().versions, seal=self.ledger.seal)
         schema = {key: plain(self.file.raw[table.name][key]) for key in _VERSIONED if key in self.file.raw[table.name]}
         return self.curator.make(
             table,
             schema=schema,
-            source=fingerprint(table.source, folder=self.folder),
+            source=fingerprint(table.source, folder=self.folder, seal=self.ledger.seal),
             base=self.folder,
             guarantee=self.guarantee(name),
             number=number,
         )
+
+    def _make_first(self, table: Table) -> None:
+        """Make version 1 inside somebody's question.
+
+        What the header and the declaration say is told in detail. What a row says is not: it is for the
+        owner, and for `refresh`. A question must not fail in a way that tells of one person.
+        """
+        found = find(table.source, folder=self.folder)
+        for column in table.schema.columns:
+            found.place(column.name)
+        self._declared(table)
+        refuse_second_budget(table, folder=self.folder, versions=self.ledger.refresh().versions, seal=self.ledger.seal)
+        try:
+            self._make(table.name, number=1)
+        except UsageError:
+            if self._held(table) is None:  # else another process was first, and made the same
+                raise UsageError(
+                    f"table {table.name!r} could not be made from its source",
+                    hint=f"the owner runs discreet refresh {table.name}, which says why",
+                ) from None
 
     def table(self, name: str) -> Table:
         """A declared table by name, capitals or not."""
@@ -205,11 +224,7 @@ class Project:
         """The newest version of a table; the first one is made when it is first needed."""
         table = self.table(name)
         if self._held(table) is None:
-            try:
-                self._make(name, number=1)
-            except UsageError:
-                if self._held(table) is None:  # else another process was first, and made the same
-                    raise
+            self._make_first(table)
         found = self._version(table)
         assert found is not None
         return found
@@ -228,11 +243,12 @@ class Project:
         table = self.table(name if name is not None else private[0])
         if table.public:
             raise UsageError(f"{table.name!r} is public and has no budget")
-        account = self.ledger.refresh().accounts.get(table.population)
-        if account is None:
+        if table.population not in self.ledger.refresh().accounts:
             account = Account(name=table.population, guarantee=self._declared(table))
-        found = account.standing()
-        limits, room = account.limits, account.room()
+            found, limits, room = account.standing(), account.limits, account.room()
+        else:
+            found, room = self.ledger.standing(table.population), self.ledger.room(table.population)
+            limits = self.ledger.limits(table.population)
         return Standing(
             population=table.population,
             limit=answers.spending(found.limit),
@@ -240,7 +256,7 @@ class Project:
             remaining=answers.spending(found.remaining),
             events=found.charges,
             by_analyst={who: Spending(epsilon=paid, delta=Fraction(0)) for who, paid in found.by_analyst.items()},
-            accounting=account.guarantee.accounting,
+            accounting=self.guarantee(table.name).accounting,
             counts=answers.counts_left(limits, room, width=50),
         )
 
@@ -280,8 +296,15 @@ class Project:
         """Take a ledger to this machine, with its state folder or, at the price of the whole budget, without."""
         return repair.adopt(self.ledger_path, None if state is None else Path(state))
 
+    def source_changed(self, name: str) -> bool:
+        """Whether the source is not what the newest version was made from. For the owner's eyes only."""
+        table = self.table(name)
+        held = self._held(table)
+        now = fingerprint(table.source, folder=self.folder, seal=self.ledger.seal)
+        return held is not None and held.source != now
+
     def warnings(self, name: str) -> list[str]:
-        """What the owner should know: the source or the declaration has changed since the version was made."""
+        """Where discreet.toml and the ledger differ. Public facts: nothing here is read from data."""
         table = self.table(name)
         held = self._held(table)
         if held is None:
@@ -290,8 +313,6 @@ class Project:
         raw = self.file.raw[table.name]
         if held.schema != {key: plain(raw[key]) for key in _VERSIONED if key in raw}:
             told.append(f"{NAME} has changed since version {held.number}; `discreet refresh {table.name}` applies it")
-        if held.source != fingerprint(table.source, folder=self.folder):
-            told.append(f"the source has changed since version {held.number}; answers are about that version")
         if table.budget is not None and self.guarantee(name).to_data() != self._declared(table).to_data():
             limit = exact.show(self.guarantee(name).epsilon)
             told.append(
@@ -300,7 +321,7 @@ class Project:
             )
         return told
 
-    def _schema(self, name: str) -> Any:
+    def _schema(self, name: str) -> Schema:
         """The schema questions are read against: the version's, else the declaration."""
         table = self.file.tables[name]
         made = None if table.public else self._version(table)
@@ -337,6 +358,13 @@ class Question:
 
     project: Project
     asked: Asked
+    schemas: Mapping[str, Schema]
+
+    def _about(self, version: Version) -> Asked:
+        """The question as read against this version: codes mean what its own schema says."""
+        if self.schemas[version.table] == version.schema:
+            return self.asked
+        return read(self.asked.text, {version.table: version.schema})
 
     def explain(self, *, epsilon: object = None, within: object = None, confidence: object = "0.95") -> Explanation:
         """Sensitivity with its reasons, noise, expected error and price. Free; touches no data."""
@@ -347,8 +375,9 @@ class Question:
         version = project._version(table) or Version(
             table=table.name, number=1, population=table.population, schema=table.schema, file=""
         )
-        quoted = answers.quote(self.asked, wish, version=version, guarantee=guarantee, ledger=project.ledger)
-        known = answers.stored(self.asked, wish, version=version, curator=project.curator)
+        asked = self._about(version)
+        quoted = answers.quote(asked, wish, version=version, guarantee=guarantee, ledger=project.ledger)
+        known = answers.stored(asked, wish, version=version, curator=project.curator)
         if known is None and not quoted.decision.accepted:
             raise answers.refusal(quoted, wish, project.ledger)
         return Explanation(data=answers.explain(quoted, known, confidence=wish.confidence, ledger=project.ledger))
@@ -365,8 +394,13 @@ class Question:
         """Charge the ledger and answer; a repeat returns the stored answer, free."""
         wish = _wish(epsilon, within, confidence)
         version = self.project.version(self.asked.cells.table)
+        if analyst in self.project.file.analysts:
+            raise UsageError(
+                f"analyst {analyst!r} has a quota in {NAME}, and quotas are not enforced yet",
+                hint="take the quota away until they are",
+            )
         return answers.ask(
-            self.asked,
+            self._about(version),
             wish,
             version=version,
             guarantee=self.project.guarantee(version.table),
@@ -390,9 +424,7 @@ class Explanation:
         cost = self.data["cost"]
         price = f"rho {cost['rho']}" if cost["epsilon"] is None else f"epsilon {cost['epsilon']}"
         if self.data["stored"] is not None:
-            price = (
-                f"nothing: it is answered already, within {self.data['stored']['plus_minus']}. A fresh draw: {price}"
-            )
+            price = f"nothing: it is answered already, within {self.data['stored']['plus_minus']}"
         lines = [
             f"costs     {price}; after it {self.data['spent_after']['epsilon']} is spent, "
             f"{self.data['remaining_after']['epsilon']} remains",

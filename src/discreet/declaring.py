@@ -7,7 +7,7 @@ population is refused: by the same path, through a link, or as a copy.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +41,9 @@ def propose(
     Names and types are proposed; bounds and categories never are, for they would be read from data.
     """
     told = _relative(source, folder)
-    wanted = name or _name_of(source)
+    wanted = _name_of(source) if name is None else name
+    if not wanted.strip() or not wanted.isprintable() or len(wanted) > 100:
+        raise UsageError("a table's name must be printable text of at most 100 characters")
     if any(known.lower() == wanted.lower() for known in file.tables):
         raise UsageError(f"there is a table {wanted!r} already", hint="--name gives it another name")
     found = find(told, folder=folder).files
@@ -68,15 +70,17 @@ def propose(
     return wanted, settings, columns
 
 
-def refuse_second_budget(table: Table, *, folder: Path, versions: Mapping[str, Mapping[int, Version]]) -> None:
+def refuse_second_budget(
+    table: Table, *, folder: Path, versions: Mapping[str, Mapping[int, Version]], seal: Callable[[str], str]
+) -> None:
     """Refuse a table whose source the ledger knows under another population, whatever discreet.toml says now."""
     found = find(table.source, folder=folder).files
-    mine = _stamps(fingerprint(table.source, folder=folder))
+    mine = set(fingerprint(table.source, folder=folder, seal=seal)["files"])
     for name, made in versions.items():
         for version in made.values():
             if version.population == table.population:
                 continue
-            if mine & _stamps(version.source) or shares(version.schema.get("source", ""), folder, found):
+            if mine & set(version.source.get("files", [])) or shares(version.schema.get("source", ""), folder, found):
                 raise _twin(name, version.population, declared=False)
 
 
@@ -98,11 +102,6 @@ def _refuse_person_as_header(shown: str, names: Iterable[str]) -> None:
             f"the first line of {shown} looks like a row of data, not like names of columns",
             hint="add a header line, or rename columns that are called like a number or a date",
         )
-
-
-def _stamps(told: Mapping[str, Any]) -> set[tuple[int, int]]:
-    """Size and time of each file that is not empty: a moved file keeps both."""
-    return {(size, time) for _, size, time in told.get("files", []) if size}
 
 
 def shares(source: str, folder: Path, found: Iterable[Path]) -> bool:

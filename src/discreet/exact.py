@@ -24,6 +24,7 @@ UNBOUNDED = 10**18
 
 #: No question costs less or more than this, no budget is larger than that. Beyond is a typing error.
 MIN_EPSILON = Fraction(1, 10**9)
+MIN_DELTA = Fraction(1, 10**15)
 MAX_QUESTION_EPSILON = Fraction(1000)
 MAX_BUDGET_EPSILON = Fraction(10**6)
 
@@ -65,6 +66,8 @@ def probability(value: object, *, name: str) -> Fraction:
     found = number(value, name=name)
     if not 0 <= found < 1:
         raise UsageError(f"{name} must be at least 0 and below 1, got {show(found)}")
+    if 0 < found < MIN_DELTA:
+        raise UsageError(f"{name} must be 0 or at least {show(MIN_DELTA)}, got {show(found)}")
     return found
 
 

@@ -173,10 +173,15 @@ class Release:
 
         arrays: dict[str, Any] = {}
         intervals = self.interval()
+        taken = {column.name for column in self.columns}
         for place, column in enumerate(self.columns):
             arrays[column.name] = pyarrow.array([row[place] for row in self.rows])
             if column.kind == "noisy":
-                for name, end in ((f"{column.name}_low", 0), (f"{column.name}_high", 1)):
+                for word, end in (("low", 0), ("high", 1)):
+                    name = f"{column.name}_{word}"
+                    while name in taken:
+                        name += "_"
+                    taken.add(name)
                     arrays[name] = pyarrow.array([ends[place][end] for ends in intervals])  # type: ignore[index]
         return pyarrow.table(arrays)
 

@@ -42,14 +42,15 @@ class Guarantee:
                 f"a budget's epsilon must be above 0 and at most {exact.show(MAX_BUDGET_EPSILON)}, "
                 f"got {exact.show(self.epsilon)}"
             )
-        if not 0 <= self.delta < 1:
-            raise UsageError(f"delta must be at least 0 and below 1, got {exact.show(self.delta)}")
+        exact.probability(self.delta, name="delta")
         if self.accounting not in get_args(Accounting):
             raise UsageError(f"accounting must be either, pure or zcdp, got {self.accounting!r}")
         if self.accounting == "zcdp" and self.delta_rho == 0:
             raise UsageError("accounting = 'zcdp' needs a delta above 0 to convert rho")
         if not 0 <= self.keys <= self.delta:
             raise UsageError("delta_keys must lie between 0 and delta")
+        if 0 < self.delta_rho < exact.MIN_DELTA / 10**3:
+            raise UsageError("delta_keys leaves too little of delta to convert rho with")
 
     @property
     def keys(self) -> Fraction:

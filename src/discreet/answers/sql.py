@@ -119,12 +119,14 @@ def spending(amount: Amount) -> Spending:
     return Spending(epsilon=amount.epsilon, delta=amount.delta)
 
 
-def standing_after(quoted: Quote, ledger: Ledger) -> Standing:
-    """Where the population would stand after this question."""
+def standing_after(quoted: Quote, ledger: Ledger, *, free: bool) -> Standing:
+    """Where the population would stand after this question; a stored answer moves nothing."""
     version, decision = quoted.version, quoted.decision
     account = ledger.refresh().accounts.get(version.population) or Account(
         name=version.population, guarantee=quoted.guarantee
     )
+    if free:
+        return account.standing()
     segments = {**account.segments, (version.table, version.number): Segment(balance=decision.balance)}
     return replace(account, segments=segments, delta=decision.delta).standing()
 
@@ -282,7 +284,8 @@ def _price_of(measurement: Measurement) -> Fraction:
 
 def explain(quoted: Quote, known: Measurement | None, *, confidence: Fraction, ledger: Ledger) -> dict[str, Any]:
     """What `discreet explain` says, as JSON data; the keys are a contract. `known`: a stored answer, which is free."""
-    after = standing_after(quoted, ledger)
+    after = standing_after(quoted, ledger, free=known is not None)
+    cost = Spending(epsilon=Fraction(0), rho=Fraction(0), delta=Fraction(0)) if known else cost_of(quoted.price.event)
     moves, mechanism = quoted.price.sensitivity, quoted.price.mechanism
     laplace = isinstance(mechanism, DiscreteLaplace)
     scale = mechanism.scale if isinstance(mechanism, DiscreteLaplace) else exact.sqrt(mechanism.sigma2, up=True)
@@ -294,7 +297,7 @@ def explain(quoted: Quote, known: Measurement | None, *, confidence: Fraction, l
     }
     return {
         "accepted": True,
-        "cost": cost_of(quoted.price.event).to_data(up=True),
+        "cost": cost.to_data(up=True),
         "spent_after": spending(after.spent).to_data(up=True),
         "remaining_after": spending(after.remaining).to_data(up=False),
         "sensitivity": {
@@ -327,7 +330,12 @@ def _side(version: Version, name: str, allowed: Any) -> str:
     column = version.schema.column(name)
 
     def label(code: Any) -> str:
-        return repr(code) if isinstance(code, str) else str(column.label(code))  # type: ignore[union-attr]
+        if isinstance(code, str):
+            return repr(code)
+        try:
+            return str(column.label(code))  # type: ignore[union-attr]
+        except OverflowError:  # beyond the calendar
+            return str(code)
 
     words = []
     for low, high in allowed.runs:

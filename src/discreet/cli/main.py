@@ -7,6 +7,7 @@ Exit codes: 0 answered; 2 wrong usage; 3 refused; 4 budget exceeded; 5 ledger or
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -98,6 +99,7 @@ def add(
 @app.command()
 def refresh(
     table: Annotated[str, typer.Argument(help="A declared table.")],
+    check: Annotated[bool, typer.Option("--check", help="Only say whether the source has changed.")] = False,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
@@ -105,6 +107,11 @@ def refresh(
     import discreet
 
     found = discreet.open(project)
+    if check:
+        changed = found.source_changed(table)
+        words = "the source has changed" if changed else "the source is what the newest version was made from"
+        show.out({"table": table, "changed": changed}, words, as_json=as_json)
+        return
     with show.progress(f"making {table}"):
         version, making = found.refresh(table)
     data, text = show.refreshed(table, version, making)
@@ -322,6 +329,15 @@ def call(words: list[str]) -> int:
         code = STOPPED
     except BrokenPipeError:
         return 141
+    except Exception as problem:  # a defect of ours: its text could hold anything, so it is not shown
+        if os.environ.get("DISCREET_DEBUG"):
+            raise
+        defect = DiscreetError(
+            f"something went wrong that should not have ({type(problem).__name__}); what was charged stays charged",
+            hint="DISCREET_DEBUG=1 shows the owner where",
+        )
+        show.failure(defect, failure_data(defect), as_json=as_json)
+        return defect.exit_code
     if code == STOPPED:
         print("stopped; what was charged stays charged", file=sys.stderr)
     return code if isinstance(code, int) else 0

@@ -29,6 +29,8 @@ Kind = Literal["boolean", "integer", "number", "date", "timestamp", "nanoseconds
 
 #: Beyond every bound.
 FAR = MOST_STORED + 1
+#: The first microsecond of DuckDB's calendar.
+_FIRST_MICRO = -9223372022400000000
 
 _BLANKS = "' ' || chr(9) || chr(10) || chr(11) || chr(12) || chr(13)"
 _AROUND = r"[\t-\r ]*"
@@ -102,6 +104,9 @@ def raw_sql(column: Column, value: str, kind: Kind, *, code: str = "NULL") -> st
 
 def word_sql(value: str, kind: Kind) -> str:
     """A value as the text that categories are compared with."""
+    if kind in ("timestamp", "nanoseconds"):
+        # Below the calendar's first microsecond DuckDB does not fail: it crashes.
+        return f"CAST(CASE WHEN epoch_us({value}) >= {_FIRST_MICRO} THEN {value} END AS VARCHAR)"
     return value if kind == "text" else f"CAST({value} AS VARCHAR)"
 
 

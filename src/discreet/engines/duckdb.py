@@ -95,8 +95,20 @@ class DuckDBEngine:
             cursor = self._open[key].cursor()
         try:
             yield cursor
+        except BaseException:
+            self._drop_if_dead(key)
+            raise
         finally:
             cursor.close()
+
+    def _drop_if_dead(self, key: tuple[str, ...]) -> None:
+        """After an internal error DuckDB answers nothing more on a database; the next call opens another."""
+        with self._lock:
+            try:
+                if key in self._open:
+                    self._open[key].execute("SELECT 1")
+            except duckdb.Error:
+                self._open.pop(key, None)
 
     @contextmanager
     def _deadline(self, cursor: duckdb.DuckDBPyConnection) -> Iterator[None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +13,16 @@ from discreet.errors import DiscreetError
 _CHUNK = 1 << 20
 
 
-def fingerprint(source: str, *, folder: Path) -> dict[str, Any]:
-    """Names, sizes and times of a source's files: enough to tell the owner that something changed."""
+def fingerprint(source: str, *, folder: Path, seal: Callable[[str], str]) -> dict[str, Any]:
+    """Sealed sizes and times of a source's files: a change shows, and a moved file is known again.
+
+    Sealed, because an exact size in bytes tells of one row, and a ledger may be handed to outsiders.
+    """
     try:
-        found = find(source, folder=folder)
-        return {
-            "files": [[file.name, size, time] for file, (size, time, _) in zip(found.files, found.stamp(), strict=True)]
-        }
+        stamps = find(source, folder=folder).stamp()
     except (DiscreetError, OSError):
         return {"files": []}
+    return {"files": [seal(f"{size} {time}") for size, time, *_ in stamps]}
 
 
 def shared(left: Iterable[Path], right: Iterable[Path]) -> bool:

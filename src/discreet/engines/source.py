@@ -54,13 +54,13 @@ class Source:
     def distinct_names(self) -> tuple[str, ...]:
         """The names that can be declared. A column without a name cannot be (a table's unnamed index)."""
         seen: dict[str, str] = {}
-        for name in self.names:
-            known = seen.setdefault(name.lower(), name) if name else name
-            if known is not name:
+        for name in filter(None, self.names):
+            if name.lower() in seen:
                 raise SchemaError(
-                    f"{self.shown}: columns {known!r} and {name!r} have the same name, capital letters aside",
+                    f"{self.shown}: columns {seen[name.lower()]!r} and {name!r} have the same name, capitals aside",
                     hint="rename one of them",
                 )
+            seen[name.lower()] = name
         return tuple(seen.values())
 
     @contextmanager

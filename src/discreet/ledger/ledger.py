@@ -7,6 +7,7 @@ state.py for what entries mean, accounting/filter.py for what is accepted.
 
 from __future__ import annotations
 
+import hmac
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
@@ -16,7 +17,7 @@ from discreet import exact
 from discreet.accounting import events
 from discreet.accounting.events import Event, Gap, Together
 from discreet.accounting.filter import Cost, Decision
-from discreet.accounting.guarantee import Guarantee
+from discreet.accounting.guarantee import Guarantee, Limits
 from discreet.accounting.region import Region
 from discreet.errors import DiscreetError, LedgerLocked, LedgerTampered, UsageError
 from discreet.exact import MAX_QUESTION_EPSILON
@@ -269,6 +270,15 @@ class Ledger:
             if population not in self.state.accounts and guarantee is not None:
                 return Account(name=population, guarantee=guarantee).room()
             return self.state.account(population).room()
+
+    def limits(self, population: str) -> Limits:
+        """The integer limits of the filter in use."""
+        with self._journal.section():
+            return self.state.account(population).limits
+
+    def seal(self, text: str) -> str:
+        """A keyed digest of a private fact that the ledger must recognise again and must not tell."""
+        return hmac.digest(self._journal.anchor.key, b"fact " + text.encode(), "sha256").hex()
 
     def entries(self) -> Iterator[Entry]:
         """Every entry, in order, for showing and exporting."""

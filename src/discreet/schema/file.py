@@ -48,6 +48,7 @@ class ProjectFile:
 
     ledger: str
     populations: frozenset[str]
+    analysts: frozenset[str]
     tables: Mapping[str, Table]
     raw: Mapping[str, Mapping[str, Any]]
 
@@ -78,6 +79,11 @@ def read_project(data: Mapping[str, Any]) -> ProjectFile:
     project = _mapping(data.get("project", {}), where="[project]")
     _known(project, {"ledger", "budget"}, where="[project]")
     populations = _mapping(data.get("populations", {}), where="[populations]")
+    analysts = _mapping(data.get("analysts", {}), where="[analysts]")
+    for name, quota in analysts.items():
+        where = f"[analysts.{name}]"
+        _known(_mapping(quota, where=where), _BUDGET, where=where)
+        exact.positive(quota.get("epsilon"), name=f"{where} epsilon", most=exact.MAX_BUDGET_EPSILON)
     raw = _mapping(data.get("tables", {}), where="[tables]")
     tables = {}
     for name, table in raw.items():
@@ -87,7 +93,13 @@ def read_project(data: Mapping[str, Any]) -> ProjectFile:
     ledger = project.get("ledger", DEFAULT_LEDGER)
     if not isinstance(ledger, str):
         raise SchemaError("[project] ledger must be text", hint=f'ledger = "{DEFAULT_LEDGER}"')
-    return ProjectFile(ledger=ledger, populations=frozenset(populations), tables=tables, raw=raw)
+    return ProjectFile(
+        ledger=ledger,
+        populations=frozenset(populations),
+        analysts=frozenset(analysts),
+        tables=tables,
+        raw=raw,
+    )
 
 
 def read_table(name: str, data: Any, *, populations: Mapping[str, Any] | None = None, inherited: Any = None) -> Table:
@@ -109,8 +121,8 @@ def read_table(name: str, data: Any, *, populations: Mapping[str, Any] | None = 
     if public and ("budget" in data or "population" in data):
         raise SchemaError(f"{where} is public and has a budget", hint="take one of the two away")
     engine = data.get("engine", "duckdb")
-    if not isinstance(engine, str):
-        raise SchemaError(f"{where} engine must be text", hint='engine = "duckdb"')
+    if engine != "duckdb":
+        raise SchemaError(f"{where} engine {str(engine)[:40]!r} is not known yet", hint='engine = "duckdb"')
     return Table(schema=schema, source=source, engine=engine, public=public, population=population, budget=budget)
 
 
@@ -119,6 +131,8 @@ def _budget_of(
 ) -> tuple[str, Budget | None]:
     where = f"[tables.{name}]"
     population = data.get("population", name)
+    if not isinstance(population, str) or not population:
+        raise SchemaError(f"{where} population must be a name")
     if "population" in data:
         if "budget" in data:
             raise SchemaError(f"{where} names a population and has a budget", hint="budgets belong to the population")
@@ -171,7 +185,7 @@ def read_column(name: str, data: Any, *, where: str) -> Column:
     where = f"{where[:-1]}.columns.{name}]"
     data = _mapping(data, where=where)
     type_ = data.get("type")
-    if type_ not in _KEYS:
+    if not isinstance(type_, str) or type_ not in _KEYS:
         raise SchemaError(f"{where} type {type_!r} is not known", hint=f"one of: {', '.join(_KEYS)}")
     _known(data, _KEYS[type_], where=where)
     constant = _flag(data, "constant", where=where)

@@ -193,7 +193,7 @@ class _Keys:
         while isinstance(node, exp.Paren):
             node = node.this
         if isinstance(node, exp.Literal) and not node.is_string:
-            place = int(node.this) if str(node.this).isdigit() else 0
+            place = int(node.this) if str(node.this).isdigit() and len(node.this) < 6 else 0
             if not 1 <= place <= len(self.tree.expressions):
                 raise self._refusal(f"GROUP BY {str(node.this)[:20]}: there is no such column", at=node)
             node = self.tree.expressions[place - 1]
@@ -227,7 +227,9 @@ class _Keys:
     def _floor(self, node: exp.Expr) -> Axis:
         """floor(column / width) * width."""
         match node:
-            case exp.Mul(this=exp.Floor(this=exp.Div(this=exp.Column() as inner, expression=one)), expression=two):
+            case exp.Mul(
+                this=exp.Floor(this=exp.Div(this=exp.Column() as inner, expression=one)) as floor, expression=two
+            ) if not [name for name, value in floor.args.items() if value and name != "this"]:
                 column = self.reader.column(inner)
                 width, again = self.reader.constant(one), self.reader.constant(two)
                 if isinstance(column, Number) and isinstance(width, Fraction) and width == again and width > 0:

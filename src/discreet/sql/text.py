@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from dataclasses import dataclass
 
@@ -15,6 +16,8 @@ from discreet.errors import Refused
 MOST_BYTES = 64 * 1024
 MOST_DEPTH = 32
 MOST_TOKENS = 10_000
+
+logging.getLogger("sqlglot").setLevel(logging.CRITICAL)  # refusals are ours to word; it would print beside them
 
 _PIECE = re.compile(
     r"""(?P<skip>'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|\s+)"""
