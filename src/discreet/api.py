@@ -28,6 +28,7 @@ from discreet.errors import ProjectError, SchemaError, UsageError
 from discreet.ledger import repair
 from discreet.ledger.account import Account
 from discreet.ledger.ledger import Ledger
+from discreet.ledger.place import state_root
 from discreet.ledger.records import Version as Held
 from discreet.plan.price import confidence_of
 from discreet.release import Release, Spending
@@ -105,6 +106,7 @@ class Project:
         """Make the ledger of a project that has none yet."""
         if project.ledger_path.exists():
             raise ProjectError(f"there is a {NAME} here already", hint="discreet add FILE declares a table")
+        project._refuse_state_inside()
         Ledger.create(project.ledger_path).close()
         ignore = project.ledger_path.parent / ".gitignore"
         if ignore.parent.name == ".discreet" and not ignore.exists():
@@ -125,7 +127,17 @@ class Project:
     @cached_property
     def ledger(self) -> Ledger:
         """The open ledger, verified."""
+        self._refuse_state_inside()
         return Ledger.open(self.ledger_path)
+
+    def _refuse_state_inside(self) -> None:
+        """The key and the head lie outside the project, or restoring its folder would restore the budget unseen."""
+        state = state_root()
+        if not state.is_absolute() or self.folder.resolve() in (state.resolve(), *state.resolve().parents):
+            raise ProjectError(
+                "the state folder lies inside the project folder",
+                hint="set DISCREET_STATE to an absolute path outside it, or keep the project in a folder of its own",
+            )
 
     @cached_property
     def curator(self) -> Curator:

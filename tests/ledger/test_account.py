@@ -26,6 +26,7 @@ def spend(account: Account, event: object, region: Region = WHOLE, table: str = 
             (table, 1),
             region=canonical(region.to_data()),
             cost=cost,
+            inside=decision.inside,
             balance=decision.balance,
             used=decision.used,
             seq=1,
@@ -56,7 +57,7 @@ def test_remaining_is_never_below_nothing():
     account = Account(name="p", guarantee=guarantee(1))
     cost = Cost(pure=5 * 10**9, rho=10**12, delta=7)
     balance = Balance(pure=cost.pure, rho=cost.rho, pure_sum=cost.pure, rho_sum=cost.rho)
-    account.book(("t", 1), region=canonical(WHOLE.to_data()), cost=cost, balance=balance, used=FULL, seq=1)
+    account.book(("t", 1), region=canonical(WHOLE.to_data()), cost=cost, inside=Balance(), balance=balance, used=FULL, seq=1)
     assert account.standing().remaining == Amount(epsilon=Fraction(0), delta=Fraction(0))
     assert account.room().pure == 0
 
@@ -90,14 +91,18 @@ def test_across_tables_maxima_add():
 )
 def test_balances_that_do_not_follow_are_refused(old: Balance, new: Balance):
     with pytest.raises(ValueError, match="does not follow"):
-        check_step(old, Cost(pure=2, rho=1, delta=0), new)
+        check_step(old, Cost(pure=2, rho=1, delta=0), Balance(pure=old.pure, rho=old.rho), new)
 
 
 def test_balances_that_follow():
     old = Balance(pure=5, rho=5, pure_sum=5, rho_sum=5)
-    for pure, rho in ((5, 5), (7, 6), (6, 5)):
-        check_step(old, Cost(pure=2, rho=1, delta=0), Balance(pure=pure, rho=rho, pure_sum=7, rho_sum=6))
-    check_step(old, Cost(pure=UNBOUNDED, rho=1, delta=0), Balance(pure=UNBOUNDED, rho=6, pure_sum=UNBOUNDED, rho_sum=6))
+    cost = Cost(pure=2, rho=1, delta=0)
+    for inside, pure, rho in ((0, 5, 5), (4, 6, 5), (5, 7, 6), (9, 7, 6)):
+        check_step(old, cost, Balance(pure=inside, rho=inside), Balance(pure=pure, rho=rho, pure_sum=7, rho_sum=6))
+    with pytest.raises(ValueError, match="does not follow"):  # booked at nothing, though the region was full
+        check_step(old, cost, Balance(pure=5, rho=5), Balance(pure=5, rho=5, pure_sum=7, rho_sum=6))
+    endless = Balance(pure=UNBOUNDED, rho=6, pure_sum=UNBOUNDED, rho_sum=6)
+    check_step(old, Cost(pure=UNBOUNDED, rho=1, delta=0), Balance(pure=5, rho=5), endless)
 
 
 def test_the_larger_of_two_guarantees_part_by_part():

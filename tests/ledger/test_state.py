@@ -26,6 +26,7 @@ CHARGE = {
         "arm": "pure",
         "used": 1,
         "nodes": 0,
+        "inside": [0, 0],
         "balance": {"pure": 10**9, "rho": 5 * 10**11, "pure_sum": 10**9, "rho_sum": 5 * 10**11},
     },
 }

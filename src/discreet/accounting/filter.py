@@ -84,10 +84,14 @@ class Segment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """Accepted or not, by which arm, and what to book. `used` is the certified share of the limit."""
+    """Accepted or not, by which arm, and what to book. `used` is the certified share of the limit.
+
+    `inside` holds the certified bounds U on what any record of the region had lost before, in each arm.
+    """
 
     accepted: bool
     arm: Arm | None
+    inside: Balance
     balance: Balance
     delta: int
     used: int
@@ -108,12 +112,14 @@ def decide(
     others = [segment.balance for name, segment in segments.items() if name != key]
     elsewhere = Balance(pure=_add(*(other.pure for other in others)), rho=_add(*(other.rho for other in others)))
     arm, nodes = _choose(here, elsewhere, region=region, cost=cost, limits=limits)
-    balance = _booked(here, region=region, cost=cost, arm=arm, elsewhere=elsewhere, limits=limits)
+    inside = _inside(here, region=region, cost=cost, arm=arm, elsewhere=elsewhere, limits=limits)
+    balance = booked(here.balance, cost, inside)
     delta = delta_spent + cost.delta
     used = _used(balance, elsewhere, limits, certified=arm is not None and _alone(elsewhere))
     return Decision(
         accepted=arm is not None and delta <= limits.delta_keys,
         arm=arm,
+        inside=inside,
         balance=balance,
         delta=delta,
         used=used,
@@ -152,10 +158,10 @@ def _choose(here: Segment, elsewhere: Balance, *, region: Region, cost: Cost, li
     return None, nodes
 
 
-def _booked(
+def _inside(
     here: Segment, *, region: Region, cost: Cost, arm: Arm | None, elsewhere: Balance, limits: Limits
 ) -> Balance:
-    """spent' = min(spent + loss, max(spent, U + loss)): never falls, never worse than addition."""
+    """U: certified bounds on what any record of the region has lost so far, in each arm."""
     old = here.balance
     inside_pure = here.overlap.largest(region, arm="pure", nodes=BOOKING_NODES).upper if old.pure else 0
     inside_rho = here.overlap.largest(region, arm="rho", nodes=BOOKING_NODES).upper if old.rho else 0
@@ -165,9 +171,18 @@ def _booked(
         inside_pure = min(inside_pure, room_pure)  # the decision proved it
     if arm == "rho" and room_rho is not None:
         inside_rho = min(inside_rho, room_rho)
+    return Balance(pure=inside_pure, rho=inside_rho)
+
+
+def booked(old: Balance, cost: Cost, inside: Balance) -> Balance:
+    """spent' = min(spent + loss, max(spent, U + loss)): never falls, never worse than addition.
+
+    >>> booked(Balance(pure=5, rho=5, pure_sum=9, rho_sum=9), Cost(pure=2, rho=2, delta=0), Balance(pure=1, rho=4))
+    Balance(pure=5, rho=6, pure_sum=11, rho_sum=11)
+    """
     return Balance(
-        pure=min(_add(old.pure, cost.pure), max(old.pure, _add(inside_pure, cost.pure))),
-        rho=min(_add(old.rho, cost.rho), max(old.rho, _add(inside_rho, cost.rho))),
+        pure=min(_add(old.pure, cost.pure), max(old.pure, _add(inside.pure, cost.pure))),
+        rho=min(_add(old.rho, cost.rho), max(old.rho, _add(inside.rho, cost.rho))),
         pure_sum=_add(old.pure_sum, cost.pure),
         rho_sum=_add(old.rho_sum, cost.rho),
     )

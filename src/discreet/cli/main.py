@@ -261,6 +261,9 @@ def adopt(
     import discreet
 
     data, text = show.repaired(discreet.open(project).adopt(state))
+    text += "\nthe ledger goes on here: never use it again where it comes from, or its budget is spent twice"
+    if state is None:
+        text += "\nif a limit was raised after this copy was made, grant no more than was granted on top of that"
     show.out(data, text, as_json=as_json)
 
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import cast
 
 from discreet import exact
-from discreet.accounting.filter import FULL, Balance, Cost, Decision, Segment, decide
+from discreet.accounting.filter import FULL, Balance, Cost, Decision, Segment, booked, decide
 from discreet.accounting.guarantee import Guarantee, Limits
 from discreet.accounting.region import Region
 from discreet.errors import UsageError
@@ -52,9 +52,10 @@ class Room:
 class Account:
     """One population: its guarantee, its segments, and the totals that the ledger keeps beside the chain.
 
-    `sealed` is set when a ledger was adopted without its anchor. What was asked before is then known
-    to have stayed within the sealed guarantee, and nothing more is known about it.
-    Guarantee: sealed (E, D), and later a grant to (E', D'), is (E', D')-DP in all.
+    `sealed` is set when a ledger was adopted without its anchor: everything under the limits that this copy
+    knows then counts as spent.
+    Guarantee: sealed (E, D), and later a grant to (E', D'), is (E', D')-DP in all, if (E, D) was the largest limit
+        ever granted. A grant made after the copy was taken is unknown to it; the owner is told so when adopting.
     Because: the sealed part was accepted by its own filter, so it is (E, D)-DP; a fresh filter of
         (E' - E, D' - D) accepts the rest; adaptive (epsilon, delta) losses add.
     """
@@ -98,7 +99,9 @@ class Account:
         segments = cast(Mapping[Hashable, Segment], self.segments)
         return decide(segments, key, region=region, cost=cost, delta_spent=self.delta, limits=self.limits)
 
-    def book(self, key: Key, *, region: str, cost: Cost, balance: Balance, used: int, seq: int) -> None:
+    def book(
+        self, key: Key, *, region: str, cost: Cost, inside: Balance, balance: Balance, used: int, seq: int
+    ) -> None:
         """Append a charge that was decided before, with the balance that was decided then.
 
         `region` is JSON text, as the ledger keeps it. It is read when a decision needs it: opening a long
@@ -107,7 +110,7 @@ class Account:
         segment = self.segments.get(key)
         if segment is None:
             segment = self.segments[key] = Segment()
-        check_step(segment.balance, cost, balance)
+        check_step(segment.balance, cost, inside, balance)
         segment.balance = balance
         self._asleep.setdefault(key, []).append((region, cost))
         self.delta += cost.delta
@@ -198,14 +201,10 @@ def larger(one: Guarantee, other: Guarantee) -> Guarantee:
     )
 
 
-def check_step(old: Balance, cost: Cost, new: Balance) -> None:
-    """A balance never falls and never rises by more than the cost; plain sums add exactly."""
-    sums = (min(UNBOUNDED, old.pure_sum + cost.pure), min(UNBOUNDED, old.rho_sum + cost.rho))
-    if (
-        not old.pure <= new.pure <= min(UNBOUNDED, old.pure + cost.pure)
-        or not old.rho <= new.rho <= min(UNBOUNDED, old.rho + cost.rho)
-        or (new.pure_sum, new.rho_sum) != sums
-    ):
+def check_step(old: Balance, cost: Cost, inside: Balance, new: Balance) -> None:
+    """A balance must follow from the one before, the cost and the bounds that were certified when it was made."""
+    whole = all(type(bound) is int and bound >= 0 for bound in (inside.pure, inside.rho))
+    if not whole or new != booked(old, cost, inside):
         raise ValueError("a balance that does not follow from the one before")
 
 

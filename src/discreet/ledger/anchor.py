@@ -119,7 +119,7 @@ class Anchor:
     def write(self, head: Head, digests: Sequence[str], *, known: int) -> None:
         """Write a head, durably. `known`: how many of the digests the anchor holds already.
 
-        The digests are not forced to disk: where they are missing more is charged after a rollback, never less.
+        The digests are forced to disk before the head, so that a head never stands beside another history's digests.
         """
         body = canonical(
             {"seq": head.seq, "digest": head.digest, "since": head.since, "totals": head.totals},
@@ -129,18 +129,31 @@ class Anchor:
             _write(self.folder / "head.json", f"{body}\n{self._mac(body)}\n".encode("ascii"))
 
     def remember(self, path: Path) -> None:
-        """Note where the ledger lies."""
+        """Note where the ledger lies, if that is news."""
+        note, place = self.folder / "path", os.fsencode(path.resolve())
         with _faults():
-            _write(self.folder / "path", os.fsencode(path.resolve()))
+            if not note.exists() or note.read_bytes() != place:
+                _write(note, place)
+
+    def hand_over(self) -> bool:
+        """Make this anchor unusable, since its ledger goes on elsewhere; whether that could be done."""
+        try:
+            os.replace(self.folder / "head.json", self.folder / "head.json.handed-over")
+        except OSError:
+            return False
+        return True
 
     def common(self, digests: Sequence[str]) -> int:
         """How many entries a chain certainly shares with the one that was anchored.
 
         Because: a digest covers all entries before it, so equality at one place proves it for every earlier one.
+            That needs the digests to be the head's own: where they are not, nothing is certain.
         """
         try:
-            raw = (self.folder / "digests").read_bytes()
+            raw, head = (self.folder / "digests").read_bytes(), self.read()
         except OSError:
+            return 0
+        if raw[(head.seq - 1) * DIGEST_BYTES : head.seq * DIGEST_BYTES].hex() != head.digest:
             return 0
         low, high = 0, min(len(raw) // DIGEST_BYTES, len(digests))
         while low < high:
@@ -175,6 +188,7 @@ class Anchor:
             if os.pwrite(descriptor, raw, start * DIGEST_BYTES) != len(raw):
                 raise OSError(28, "short write")
             os.ftruncate(descriptor, len(digests) * DIGEST_BYTES)
+            os.fsync(descriptor)
         finally:
             os.close(descriptor)
 
@@ -183,12 +197,13 @@ def spent_at(path: Path) -> bool:
     """Whether a ledger with charges was made at `path`: then a new one there would be a new budget."""
     for note in sorted(state_root().glob("*/path")):
         try:
-            if note.read_bytes() == os.fsencode(path.resolve()):
-                totals = Anchor.at(note.parent).read().totals
-                if any(account["segments"] or account["sealed"] for account in totals["populations"].values()):
-                    return True
+            if note.read_bytes() != os.fsencode(path.resolve()):
+                continue
+            totals = Anchor.at(note.parent).read().totals
         except (OSError, LedgerFault):
-            continue
+            return True  # something was here, and what it spent cannot be read
+        if any(account["segments"] or account["sealed"] for account in totals["populations"].values()):
+            return True
     return False
 
 

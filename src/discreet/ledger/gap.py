@@ -47,6 +47,7 @@ def gap_body(state: State, common: State, head: Head, *, cause: str) -> dict[str
         "versions": {
             table: number for table, number in head.totals["versions"].items() if number >= state.next_version(table)
         },
+        "owners": {table: name for table, name in head.totals["owners"].items() if table not in state.owners},
     }
     for name, totals in head.totals["populations"].items():
         account = _adopt(accounts, name, totals, body)
@@ -59,7 +60,7 @@ def forgotten(totals: dict[str, Any], common: Account | None) -> Iterator[tuple[
     """For each segment that the head knows, what was charged to it after the common entries."""
     if common is not None and _sealed(totals) != common.sealed:
         common = None  # the head counts from a filter that was opened later
-    delta = totals["delta"] - (common.delta if common else 0)
+    delta = _bound(totals["delta"], totals["delta"], common.delta if common else 0)
     for table, version, data in totals["segments"]:
         key = (table, version)
         before = common.segments[key].balance if common and key in common.segments else Balance()
@@ -80,14 +81,15 @@ def forgotten_loss(head: Balance, before: Balance) -> tuple[int, int] | None:
 
 
 def _bound(maximum: int, total: int, before: int) -> int:
-    return maximum if total >= UNBOUNDED else min(maximum, total - before)
+    """A sum that is smaller than what came before it is not that history's: the maximum stands alone."""
+    return maximum if total >= UNBOUNDED or total < before else min(maximum, total - before)
 
 
 def _event(pure: int, rho: int, *, delta: int) -> Gap:
     return Gap(
         epsilon=None if pure >= UNBOUNDED else Fraction(pure, EPSILON_UNITS),
         rho=Fraction(rho, RHO_UNITS),
-        delta=Fraction(delta, DELTA_UNITS),
+        delta=Fraction(min(delta, DELTA_UNITS - 1), DELTA_UNITS),  # a delta of 1 is no event; the account is full
     )
 
 
@@ -119,7 +121,13 @@ def _charge(account: Account, key: Key, event: Gap) -> dict[str, Any]:
     data = decision_data(decision)
     data["used"] = data["used"] if decision.accepted else FULL
     account.book(
-        key, region=canonical(Region.whole().to_data()), cost=cost, balance=decision.balance, used=data["used"], seq=0
+        key,
+        region=canonical(Region.whole().to_data()),
+        cost=cost,
+        inside=decision.inside,
+        balance=decision.balance,
+        used=data["used"],
+        seq=0,
     )
     return {
         "population": account.name,

@@ -99,7 +99,9 @@ class Journal:
                 load(store, None)  # a broken chain is told first
                 raise
             with anchor.lock():
-                return Journal(path, store, anchor, load(store, anchor))
+                journal = Journal(path, store, anchor, load(store, anchor))
+                anchor.remember(path)
+                return journal
         except BaseException:
             store.close()
             raise

@@ -132,7 +132,7 @@ class Ledger:
         with self._journal.section():
             self.state.account(population)
             following = self.state.next_version(table)
-            if any(known.population != population for known in self.state.versions.get(table, {}).values()):
+            if self.state.owners.get(table, population) != population:
                 raise UsageError(f"table {table!r} belongs to another population, and a budget belongs to its people")
             if number is not None and number != following:
                 raise UsageError(f"version {number} of {table!r} was not the next one: it would be {following}")

@@ -89,6 +89,7 @@ def adopt(path: Path, state_folder: Path | None) -> Repaired:
         except LedgerTampered as fault:
             raise LedgerFault("that state folder is not this ledger's: its key did not sign these rows") from fault
     _copy_anchor(ledger, source)
+    Anchor.at(source).hand_over()  # where this cannot be done, the owner is told not to go on there
     Anchor.find(ledger).remember(path)
     repaired = acknowledge(path)
     with closing(Journal.attach(path)) as journal, journal.section():

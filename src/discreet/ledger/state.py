@@ -39,6 +39,7 @@ class State:
     accounts: dict[str, Account] = field(default_factory=dict)
     versions: dict[str, dict[int, Version]] = field(default_factory=dict)
     largest: dict[str, int] = field(default_factory=dict)
+    owners: dict[str, str] = field(default_factory=dict)
     charges: dict[str, Charge] = field(default_factory=dict)
     answers: dict[str, Stored] = field(default_factory=dict)
     questions: dict[tuple[str, int, str], list[str]] = field(default_factory=dict)
@@ -108,6 +109,7 @@ class State:
         return {
             "populations": {name: _account_totals(account) for name, account in self.accounts.items()},
             "versions": dict(self.largest),
+            "owners": dict(self.owners),
         }
 
     def _fold(self, entry: Entry) -> Touched:
@@ -160,10 +162,9 @@ class State:
 
     def _version(self, body: dict[str, Any], entry: Entry) -> Touched:
         table, number, population = body["table"], body["version"], body["population"]
-        known = self.versions.get(table, {})
         if number < self.next_version(table) or population not in self.accounts:
             raise ValueError("a version out of order, or of nobody")
-        if any(version.population != population for version in known.values()):
+        if self.owners.setdefault(table, population) != population:
             raise ValueError("a table that changes its population")
         self.versions.setdefault(table, {})[number] = Version(
             table=table,
@@ -225,6 +226,8 @@ class State:
             _book(self.accounts[part["population"]], key, part, region=_WHOLE, cost=_cost(part), seq=entry.seq)
         for table, number in body["versions"].items():
             self.largest[table] = max(self.largest.get(table, 0), number)
+        for table, population in body["owners"].items():
+            self.owners.setdefault(table, population)
         self.healed[body["head"]["digest"]] = entry.seq
         for account in self.accounts.values():
             account.seq = entry.seq
@@ -274,7 +277,16 @@ def _book(account: Account, key: Key, body: dict[str, Any], *, region: str, cost
     used = decision["used"]
     if not 0 <= used <= FULL:
         raise ValueError("a charge over the limit")
-    account.book(key, region=region, cost=cost, balance=balance_from(decision["balance"]), used=used, seq=seq)
+    pure, rho = decision["inside"]
+    account.book(
+        key,
+        region=region,
+        cost=cost,
+        inside=Balance(pure=pure, rho=rho),
+        balance=balance_from(decision["balance"]),
+        used=used,
+        seq=seq,
+    )
 
 
 def balance_from(data: dict[str, int]) -> Balance:
@@ -301,6 +313,7 @@ def decision_data(decision: Decision) -> dict[str, Any]:
         "arm": decision.arm,
         "used": min(FULL, decision.used),
         "nodes": decision.nodes,
+        "inside": [decision.inside.pure, decision.inside.rho],
         "balance": balance_data(decision.balance),
     }
 
