@@ -83,6 +83,7 @@ def long_ledger(path: Path) -> None:
             for number in range(ROWS // 2):
                 event = Laplace(scale=Fraction(10**5 + number % 1000), l1=1)
                 cost = Cost.of(events.loss(event))
+                inside = [balance.pure, balance.rho]
                 pure, rho = balance.pure + cost.pure, balance.rho + cost.rho
                 balance = Balance(pure=pure, rho=rho, pure_sum=pure, rho_sum=rho)
                 id_ = f"r-{new_id()}"
@@ -97,7 +98,13 @@ def long_ledger(path: Path) -> None:
                     "analyst": f"analyst {number % 7}",
                     "question": sha256,
                     "price": "1/1000",
-                    "decision": {"arm": "pure", "used": 1, "nodes": 0, "balance": balance_data(balance)},
+                    "decision": {
+                        "arm": "pure",
+                        "used": 1,
+                        "nodes": 0,
+                        "inside": inside,
+                        "balance": balance_data(balance),
+                    },
                 }
                 journal.append("charge", charge)
                 journal._pending = False
@@ -131,7 +138,7 @@ def main() -> None:
 | charge and store an answer, whole table, {CHARGES} charges | {whole[0]:.0f} | {whole[1]:.0f} |
 | the same, overlapping regions on two columns | {narrow[0]:.0f} | {narrow[1]:.0f} |
 
-A charge is three fsyncs (the database's log, the anchor, the anchor's folder) under a lock; so is an answer.
+A charge is four fsyncs (the database's log, the anchor's digests, its head, its folder) under a lock; so is an answer.
 
 | a ledger of {ROWS:,} rows ({size:.0f} MiB) | CPU s |
 |---|---:|

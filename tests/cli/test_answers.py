@@ -1,6 +1,5 @@
 """The whole path from the command line: contract, repeats, prices, refusals, budgets."""
 
-import itertools
 import json
 
 import pytest
@@ -216,12 +215,11 @@ def test_a_stale_declaration_is_told_with_a_refusal_too(tmp_path, capsys):
     assert run(capsys, tmp_path, "query", sql, "--epsilon", "0.1")[0] == 0
 
 
-def test_a_changed_source_is_told_to_the_owner_and_changes_no_answer(tmp_path, capsys):
+def test_a_changed_source_changes_no_answer(tmp_path, capsys):
     make(tmp_path)
     _, before, _ = run(capsys, tmp_path, "query", COUNT, "--epsilon", "0.1")
     write_rows(tmp_path / "patients.csv", ROWS[:5])
-    _, after, notes = run(capsys, tmp_path, "query", COUNT, "--epsilon", "0.1")
-    assert "source has changed" in notes
+    _, after, _ = run(capsys, tmp_path, "query", COUNT, "--epsilon", "0.1")
     assert after["cached"] and after["rows"] == before["rows"]
     (tmp_path / "patients.csv").unlink()
     code, data, _ = run(capsys, tmp_path, "query", f"{COUNT} where smoker", "--epsilon", "0.1")
@@ -284,11 +282,10 @@ def test_tables_of_one_population_share_a_budget(tmp_path, capsys):
     assert code == 4 and data["remaining"]["epsilon"] == 0.4
 
 
-def test_two_tables_of_a_population_add_in_any_order(tmp_path, capsys):
+def test_fresh_draws_add(tmp_path, capsys):
     make(tmp_path)
-    for order in itertools.permutations(["0.1", "0.2"]):
-        for epsilon in order:
-            run(capsys, tmp_path, "query", COUNT, "--epsilon", epsilon, "--fresh")
+    for epsilon in ("0.1", "0.2", "0.2", "0.1"):
+        run(capsys, tmp_path, "query", COUNT, "--epsilon", epsilon, "--fresh")
     assert run(capsys, tmp_path, "budget")[1]["tables"]["patients"]["spent"]["epsilon"] == 0.6
 
 

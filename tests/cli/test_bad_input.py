@@ -191,7 +191,7 @@ def test_a_wrong_declaration(tmp_path, capsys, old, new, words):
 def test_malformed_sources_quote_no_cell(tmp_path, capsys):
     make(tmp_path)
     (tmp_path / "patients.csv").write_text("age,sex,disease,smoker,note\n1,F,flu,true,canary-cell,too,many\n")
-    code, _, err = say(capsys, tmp_path, "query", COUNT, "--epsilon", "0.1")
+    code, _, err = say(capsys, tmp_path, "refresh", "patients")
     assert code == 2 and "canary" not in err and "line" in err
     (tmp_path / "patients.csv").write_bytes(b"\xff\xfe\x00 not text")
     assert say(capsys, tmp_path, "query", COUNT, "--epsilon", "0.1")[0] == 2

@@ -57,7 +57,9 @@ def test_remaining_is_never_below_nothing():
     account = Account(name="p", guarantee=guarantee(1))
     cost = Cost(pure=5 * 10**9, rho=10**12, delta=7)
     balance = Balance(pure=cost.pure, rho=cost.rho, pure_sum=cost.pure, rho_sum=cost.rho)
-    account.book(("t", 1), region=canonical(WHOLE.to_data()), cost=cost, inside=Balance(), balance=balance, used=FULL, seq=1)
+    account.book(
+        ("t", 1), region=canonical(WHOLE.to_data()), cost=cost, inside=Balance(), balance=balance, used=FULL, seq=1
+    )
     assert account.standing().remaining == Amount(epsilon=Fraction(0), delta=Fraction(0))
     assert account.room().pure == 0
 

@@ -156,6 +156,12 @@ def test_every_rewrite_passes(text):
     reading(caught.value.hint)
 
 
+def test_a_rewrite_that_would_be_refused_is_not_taught():
+    with pytest.raises(Refused) as caught:
+        reading("select note from patients where age = 22")
+    assert caught.value.hint == "SELECT count(*) FROM patients WHERE age = 22"
+
+
 def test_carets_find_the_line():
     with pytest.raises(Refused) as caught:
         reading("SELECT count(*)\nFROM patients\nWHERE agee = 3")

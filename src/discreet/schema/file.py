@@ -108,7 +108,7 @@ def read_table(name: str, data: Any, *, populations: Mapping[str, Any] | None = 
     data = _mapping(data, where=where)
     _known(data, _TABLE, where=where)
     source = data.get("source")
-    if not isinstance(source, str) or not source:
+    if not isinstance(source, str) or not 0 < len(source) <= 1000 or not source.isprintable():
         raise SchemaError(f"{where} needs a source", hint='source = "patients.csv"')
     columns = _mapping(data.get("columns", {}), where=f"{where} columns")
     schema = Schema(
