@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from accounting.workloads import Charge, Clinic, SmallWorlds, World, clique, grid, random_boxes, telling
-from discreet.accounting import cells, overlap, relaxation, search
+from discreet.accounting import grid as grids
+from discreet.accounting import overlap, relaxation, search
 from discreet.accounting.overlap import Bound, Overlap
 from discreet.accounting.region import NOT_NULL, ONLY_NULL, Allowed, Box, Region, hull
 from discreet.exact import UNBOUNDED
@@ -177,10 +178,10 @@ def worth_by_half(self, problem, bounds):
 
 
 BRANCH, PUSH = search._Search._branch, search._Search.push
-INSIDE, TOUCHED = cells.Cells.inside, cells._touched
+INSIDE, TOUCHED = grids.Grid.inside, grids._touched
 MUTANTS = {
-    "NULL is nobody": (cells.Cells, "inside", cut_null),
-    "a cell is touched only at its start": (cells, "_touched", only_allowed_cells_with_their_start),
+    "NULL is nobody": (grids.Grid, "inside", cut_null),
+    "a cell is touched only at its start": (grids, "_touched", only_allowed_cells_with_their_start),
     "a union is its hull": (overlap, "disjoint", lambda region: [hull(region.boxes)] if region.boxes else []),
     "a union's boxes count twice": (overlap, "disjoint", lambda region: list(region.boxes)),
     "a region is its first box": (overlap, "disjoint", lambda region: list(region.boxes[:1])),
@@ -258,7 +259,7 @@ def test_a_large_node_counts_as_several(monkeypatch):
 
 def small_problem() -> relaxation.Problem:
     charges = random_boxes(20, 1)
-    axis = cells.Cells()
+    axis = grids.Grid()
     for number, charge in enumerate(charges):
         axis.add(charge.region.boxes, event=number)
     return relaxation.whole(axis.shape(), [np.array([charge.pure for charge in charges])])
@@ -404,7 +405,7 @@ def test_a_copy_goes_its_own_way():
 
 
 def test_a_union_of_too_many_pieces_is_only_ever_widened(monkeypatch):
-    monkeypatch.setattr(cells, "MOST_PIECES", 3)
+    monkeypatch.setattr(grids, "MOST_PIECES", 3)
     worlds = SmallWorlds(9)
     widened = 0
     for _ in range(200):

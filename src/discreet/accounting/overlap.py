@@ -8,7 +8,7 @@ its limits. Finding out is NP-hard; the search is limited in nodes and safe wher
 Guarantee: `Bound.upper` is at least what any record of the region has lost; `Verdict.within` is true
     only if every record of the region is within one of its limits.
 Because: see `relaxation` for the bound and `search` for the cover: the parts that a search has closed or
-    still holds are all of the region. Widening a region (`cells.disjoint`) only adds to loads.
+    still holds are all of the region. Widening a region (`grid.disjoint`) only adds to loads.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Literal
 
 import numpy as np
 
-from discreet.accounting.cells import Cells, Integers, disjoint, possible
+from discreet.accounting.grid import Grid, Integers, disjoint, possible
 from discreet.accounting.region import Region, Value
 from discreet.accounting.relaxation import whole
 from discreet.accounting.search import search
@@ -65,7 +65,7 @@ class Overlap:
     __slots__ = ("_arrays", "_cells", "_events", "_losses")
 
     def __init__(self) -> None:
-        self._cells = Cells()
+        self._cells = Grid()
         #: Each different region once; the losses of a repeat add to the first.
         self._events: dict[Region, int] = {}
         self._losses: dict[Arm, list[int]] = {"pure": [], "rho": []}

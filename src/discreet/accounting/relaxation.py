@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.accounting.cells import Flags, Integers, Shape
+from discreet.accounting.grid import Flags, Integers, Shape
 
 Floats = NDArray[np.float64]
 

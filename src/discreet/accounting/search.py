@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from discreet.accounting.cells import Flags, Integers
+from discreet.accounting.grid import Flags, Integers
 from discreet.accounting.relaxation import Floats, Problem, Relaxed, lay, relax, restrict, tighten
 
 #: Steps towards a better split, at the start of a search and later, and how often the cells of a part are thinned.

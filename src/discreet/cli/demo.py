@@ -11,7 +11,7 @@ import os
 import random
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from io import StringIO
 from pathlib import Path
@@ -88,10 +88,9 @@ def write_clinic(folder: Path) -> None:
     (folder / "discreet.toml").write_text(DECLARATION, encoding="utf-8")
 
 
-def tour(*, as_json: bool) -> None:
-    """Run every step through the real command line and show what a user would see."""
+def tour(call: Callable[[list[str]], int], *, as_json: bool) -> None:
+    """Run every step through the real command line, `call`, and show what a user would see."""
     from discreet.api import Project
-    from discreet.cli.main import call
     from discreet.ledger.ledger import Ledger
 
     seen: list[dict[str, Any]] = []

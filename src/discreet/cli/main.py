@@ -272,7 +272,7 @@ def demo(as_json: Json = False) -> None:
     """The tour: a generated clinic, an answer, a repeat, a disjoint pair, a budget running out."""
     from discreet.cli.demo import tour
 
-    tour(as_json=as_json)
+    tour(call, as_json=as_json)
 
 
 @app.command()

@@ -36,7 +36,8 @@ def out(data: Mapping[str, Any], text: str | RichTable | list[Any], *, as_json: 
         return
     if not _can_print("±…"):
         sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
-    console = Console(highlight=False, soft_wrap=True)
+    width = None if sys.stdout.isatty() else 200  # a pipe is no narrow terminal
+    console = Console(highlight=False, soft_wrap=True, width=width)
     for part in text if isinstance(text, list) else [text]:
         console.print(RichText(part) if isinstance(part, str) else part)
 

@@ -220,7 +220,7 @@ class _Keys:
             else:
                 hint = f"declare low and high of {column.name}, and bins"
             raise self._refusal(
-                f"the values of {column.name!r} are not declared, so they are no known keys", node, hint
+                f"the values of {column.name!r} are not declared, so its groups cannot be listed", node, hint
             )
         return self._floor(node)
 

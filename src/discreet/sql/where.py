@@ -137,6 +137,10 @@ class Reader:
         if not isinstance(left, exp.Column):
             raise self.source.refusal("a comparison needs a plain column on one side", at=node, hint=_HINT)
         column = self.column(left)
+        if isinstance(right, exp.Column) and right.this.args.get("quoted") and self.schema.column(right.name) is None:
+            raise self.source.refusal(
+                "double quotes make a name, not a text", at=right, hint=f"write '{right.name[:40]}' in single quotes"
+            )
         if isinstance(right, exp.Column):
             raise self.source.refusal(
                 "comparing two columns is not known; compare a column with a literal", at=right, hint=_HINT

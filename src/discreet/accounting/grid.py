@@ -1,4 +1,4 @@
-"""Cells: the finite world that the regions of a history can tell apart.
+"""The grid: the finite world that the regions of a history can tell apart.
 
 Every column's line is cut at each endpoint that some region has named. Between two cuts no region
 changes, so what lies between them is one cell; NULL is a cell of its own. The cells of all columns lie on
@@ -132,7 +132,7 @@ class _Table:
         return self._array
 
 
-class Cells:
+class Grid:
     """The cuts and the pieces of one history. Grows, never shrinks."""
 
     __slots__ = ("_columns", "_marks", "_pieces", "_runs", "_shape", "_sides")
@@ -145,8 +145,8 @@ class Cells:
         self._runs = _Table(3)  # side, mark where it starts, mark where it stops
         self._shape: Shape | None = None
 
-    def copy(self) -> Cells:
-        twin = Cells()
+    def copy(self) -> Grid:
+        twin = Grid()
         twin._columns = {name: column.copy() for name, column in self._columns.items()}
         twin._marks = self._marks
         twin._pieces, twin._sides, twin._runs = self._pieces.copy(), self._sides.copy(), self._runs.copy()
