@@ -94,6 +94,11 @@ class Spending:
     delta: Fraction
     rho: Fraction | None = None
 
+    def __str__(self) -> str:
+        epsilon = "no pure epsilon" if self.epsilon is None else f"epsilon {exact.show(self.epsilon)}"
+        rho = "" if self.rho is None else f", rho {exact.show(self.rho)}"
+        return f"{epsilon}{rho}, delta {exact.show(self.delta)}"
+
     def to_data(self, *, up: bool) -> dict[str, float | None]:
         """Floats for JSON: spent rounded up, remaining down. Epsilon is null where no pure bound holds."""
         data: dict[str, float | None] = {

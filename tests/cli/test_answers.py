@@ -347,6 +347,9 @@ def test_python_facade(tmp_path):
     release = discreet.open(tmp_path / ".discreet").sql(BY_DISEASE).ask(epsilon=0.5)
     assert float(project.budget("patients").remaining.epsilon) == 0.5
     assert len(release) == len(list(release)) == 5
+    assert str(release.cost) == "epsilon 0.5, rho 0.125, delta 0"
+    assert str(release).splitlines()[0].split() == ["disease", "n"] and "± 6" in str(release)
+    assert project.budget().population == "patients"
     assert release.interval("0.5")[0][1][1] - release.rows[0][1] < release.plus_minus()
     explanation = project.sql(BY_DISEASE).explain(within=10)
     assert "because" in str(explanation) and explanation._repr_html_().startswith("<pre>")
