@@ -43,9 +43,10 @@ def test_every_verb_and_flag_is_documented(verb):
         assert "--json" in {flag for option in VERBS[verb].params for flag in option.opts}
 
 
-def test_every_verb_takes_json():
+@pytest.mark.parametrize("flag", ["--json", "--project"])
+def test_every_verb_takes(flag):
     for command in VERBS.values():
-        assert any("--json" in parameter.opts for parameter in command.params)
+        assert any(flag in parameter.opts for parameter in command.params)
 
 
 @pytest.mark.parametrize(

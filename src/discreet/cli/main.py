@@ -36,6 +36,7 @@ app.add_typer(ledger_app, name="ledger")
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Folder = Annotated[Path, typer.Option("--project", help="The project folder; else the nearest one above.")]
+Ignored = Annotated[Path, typer.Option("--project", help="Every verb takes it; this one needs no project.")]
 Epsilon = Annotated[str | None, typer.Option("--epsilon", help="How much privacy loss to spend.")]
 Within = Annotated[str | None, typer.Option("--within", help="Spend what it takes to be this exact.")]
 Confidence = Annotated[str, typer.Option("--confidence", help="The confidence of intervals.")]
@@ -268,7 +269,7 @@ def adopt(
 
 
 @app.command()
-def demo(as_json: Json = False) -> None:
+def demo(project: Ignored = HERE, as_json: Json = False) -> None:
     """The tour: a generated clinic, an answer, a repeat, a disjoint pair, a budget running out."""
     from discreet.cli.demo import tour
 
@@ -276,7 +277,7 @@ def demo(as_json: Json = False) -> None:
 
 
 @app.command()
-def version(as_json: Json = False) -> None:
+def version(project: Ignored = HERE, as_json: Json = False) -> None:
     """Print the version."""
     show.out({"version": __version__}, __version__, as_json=as_json)
 
