@@ -204,18 +204,19 @@ class Project:
         )
 
     def _make_first(self, table: Table) -> None:
-        """Make version 1 inside somebody's question.
+        """Make the first version inside somebody's question (version 1, or the next after a rollback).
 
         What the header and the declaration say is told in detail. What a row says is not: it is for the
         owner, and for `refresh`. A question must not fail in a way that tells of one person.
         """
+        number = self.ledger.next_version(table.name)
         found = find(table.source, folder=self.folder)
         for column in table.schema.columns:
             found.place(column.name)
         self._declared(table)
         refuse_second_budget(table, folder=self.folder, versions=self.ledger.refresh().versions, seal=self.ledger.seal)
         try:
-            self._make(table.name, number=1)
+            self._make(table.name, number=number)
         except UsageError:
             if self._held(table) is None:  # else another process was first, and made the same
                 raise UsageError(

@@ -250,3 +250,18 @@ def test_explain_of_a_stored_answer_costs_nothing(tmp_path, capsys):
     assert told["cost"] == {"epsilon": 0, "rho": 0, "delta": 0}
     assert told["spent_after"]["epsilon"] == 0.9
     assert rows_of_ledger(tmp_path) == before
+
+
+def test_a_first_question_after_a_rollback_that_forgot_the_version(tmp_path, capsys):
+    make(tmp_path)
+    kept = {path: path.read_bytes() for path in (tmp_path / ".discreet").glob("ledger*")}
+    assert run(capsys, tmp_path, "query", COUNT, "--epsilon", "0.25")[0] == 0
+    for path in (tmp_path / ".discreet").glob("ledger*"):
+        path.unlink()
+    for path, content in kept.items():
+        path.write_bytes(content)
+    assert run(capsys, tmp_path, "query", COUNT, "--epsilon", "0.25")[0] == 5
+    assert run(capsys, tmp_path, "ledger", "acknowledge")[1]["charged"] == ["patients"]
+    code, data, _ = run(capsys, tmp_path, "query", COUNT, "--epsilon", "0.25")
+    assert code == 0 and data["version"] == 2
+    assert data["spent"]["epsilon"] == 0.5
