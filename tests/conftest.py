@@ -3,6 +3,8 @@
 In the suite hypothesis takes the same examples every time: a landing must not hang on luck. `./do fuzz` draws new ones.
 """
 
+from pathlib import Path
+
 import pytest
 from hypothesis import settings
 
@@ -17,3 +19,17 @@ def pytest_configure(config):
 @pytest.fixture(autouse=True)
 def _state_folder(tmp_path_factory, monkeypatch):
     monkeypatch.setenv("DISCREET_STATE", str(tmp_path_factory.mktemp("state")))
+
+
+@pytest.fixture
+def state_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A state folder that the test looks into."""
+    folder = tmp_path / "state"
+    monkeypatch.setenv("DISCREET_STATE", str(folder))
+    return folder
+
+
+@pytest.fixture
+def path(tmp_path: Path, state_folder: Path) -> Path:
+    """Where a ledger may be made."""
+    return tmp_path / "project" / ".discreet" / "ledger.db"
