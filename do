@@ -22,7 +22,7 @@ JOBS = {
     "demo": "the tour, on generated data, in a temporary folder",
     "test": "lint, types, import contracts, then every test (arguments go to pytest)",
     "check": "ruff, mypy strict, import-linter",
-    "bench": "./do bench NAME: noise, overlap, ledger, all (peers get their own environments)",
+    "bench": "./do bench NAME: noise, overlap, ledger, sql, all (peers get their own environments)",
     "fuzz": "the long fuzzers (DISCREET_FUZZ=N multiplies their work)",
     "docs": "check that the documents are whole and list them",
     "lock": "compile the locks again (needs uv)",
@@ -114,17 +114,20 @@ def check(python: Path) -> None:
     call(BIN / "lint-imports", "--no-cache")
 
 
-def bench(python: Path, names: list[str]) -> None:
+def bench(python: Path, words: list[str]) -> None:
     """Benchmarks; a peer runs in an environment of its own, made from benchmarks/peers/NAME.txt."""
-    found = sorted(path.stem for path in (ROOT / "benchmarks").glob("bench_*.py"))
-    wanted = [f"bench_{name}" for name in names] if names and names != ["all"] else found
+    found = {path.stem.removeprefix("bench_"): path for path in sorted((ROOT / "benchmarks").glob("bench_*.py"))}
+    names = [word for word in words if not word.startswith("-")]
+    wanted = names if names and names != ["all"] else list(found)
     for name in wanted:
         if name not in found:
-            stop(f"no benchmark {name[6:]!r}; there are: {', '.join(item[6:] for item in found)}")
+            stop(f"no benchmark {name!r}; there are: {', '.join(found)}")
+    texts = [found[name].read_text() for name in wanted]
     for lock in sorted((ROOT / "benchmarks" / "peers").glob("*.txt")):
-        environment(ROOT / "benchmarks" / ".peers" / lock.stem, lock, project=False)
+        if any(f'"{lock.stem}"' in text for text in texts):  # only the peers that a benchmark names
+            environment(ROOT / "benchmarks" / ".peers" / lock.stem, lock, project=False)
     for name in wanted:
-        call(python, ROOT / "benchmarks" / f"{name}.py")
+        call(python, found[name], *(word for word in words if word.startswith("-")))
 
 
 def lock_all() -> None:

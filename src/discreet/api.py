@@ -6,7 +6,7 @@ release = clinic.sql("select disease, count(*) n from patients group by disease"
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -16,11 +16,14 @@ from pathlib import Path
 from discreet import exact
 from discreet.accounting.guarantee import Accounting, Guarantee
 from discreet.answers import sql as answers
+from discreet.answers.batch import ask_batch
+from discreet.answers.sql import Asker
 from discreet.curator import Curator, Version
 from discreet.declaring import propose, refuse_second_budget, shares
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.engines.engine import Making
 from discreet.engines.fingerprint import fingerprint
+from discreet.engines.public import load
 from discreet.engines.source import find
 from discreet.errors import ProjectError, SchemaError, UsageError
 from discreet.ledger import repair
@@ -28,12 +31,14 @@ from discreet.ledger.account import Account
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.place import state_root
 from discreet.ledger.records import Version as Held
-from discreet.question import Question
-from discreet.release import Spending
+from discreet.question import Question, wish_of
+from discreet.release import Release, Spending
 from discreet.schema.edit import add_table, write
 from discreet.schema.file import DEFAULT_LEDGER, NAME, ProjectFile, plain, read_file, read_table
+from discreet.schema.path import path_of
 from discreet.schema.schema import Budget, Schema, Table, closest
-from discreet.sql.read import read
+from discreet.sql.catalog import Known, PublicTable
+from discreet.sql.read import Asked, read, read_batch
 
 __all__ = ["Project", "Question", "Standing"]
 
@@ -58,12 +63,22 @@ class Standing:
     counts: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forgotten:
+    """What forgetting a person erased. Exact: for the owner only."""
+
+    tables: tuple[str, ...]
+    exact_rows: int
+
+
 class Project:
     """A folder with a discreet.toml, a ledger and declared tables."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.file: ProjectFile = read_file(folder / NAME)
+        self._publics: dict[str, tuple[object, PublicTable]] = {}
+        self._schemas: dict[tuple[str, int, str], Schema] = {}
 
     @staticmethod
     def find(path: str | PathLike[str]) -> Project:
@@ -146,9 +161,96 @@ class Project:
 
     def sql(self, text: str) -> Question:
         """A question in SQL. Reading it is free; a refusal says what and where."""
-        schemas = {name: self._schema(name) for name in self.file.tables}
-        public = frozenset(name for name, table in self.file.tables.items() if table.public)
-        return Question(project=self, asked=read(text, schemas, public=public), schemas=schemas)
+        return Question(project=self, asked=read(text, self._catalog()))
+
+    def batch(
+        self,
+        text: str,
+        *,
+        epsilon: object = None,
+        within: object = None,
+        confidence: object = "0.95",
+        delta: object = None,
+        analyst: str | None = None,
+    ) -> list[Release]:
+        """Answer several statements as one plan, for one epsilon in all. Charged all or not at all."""
+        wish = wish_of(epsilon, within, confidence, delta)
+        first = read_batch(text, self._catalog())
+        if not first:
+            raise UsageError("there is no question in the batch")
+        for table in {scan.table for asked in first for scan in asked.tables}:
+            self.version(table)
+        asked = read_batch(text, self._catalog())
+        return ask_batch(
+            asked,
+            wish,
+            versions=lambda each: [self.version(scan.table) for scan in each.tables],
+            guarantee=self.guarantee,
+            curator=self.curator,
+            asker=self.asker(analyst),
+        )
+
+    def _catalog(self) -> dict[str, Known]:
+        """What questions may name, as it stands now: the newest versions, else the declarations."""
+        self.ledger.refresh()
+        return {name: self._known(table) for name, table in self.file.tables.items()}
+
+    def _known(self, table: Table) -> Known:
+        if table.public:
+            return Known(schema=table.schema, public=lambda: self._public(table))
+        version = self.known_version(table.name)
+        return Known(schema=version.schema, version=version.number, population=version.population)
+
+    def _public(self, table: Table) -> PublicTable:
+        """A public table, read; read anew only when its files have changed."""
+        files = find(table.source, folder=self.folder).files
+        stamp = tuple((str(file), file.stat().st_mtime_ns, file.stat().st_size) for file in files)
+        known = self._publics.get(table.name)
+        if known is None or known[0] != stamp:
+            known = self._publics[table.name] = (stamp, load(table, folder=self.folder))
+        return known[1]
+
+    def about(self, asked: Asked) -> tuple[Asked, list[Version]]:
+        """A question as read against versions that exist, and those versions; first ones are made where none is.
+
+        Codes mean what a version's own schema says.
+        """
+        self.ledger.refresh()
+        versions = [self.version(scan.table) for scan in asked.tables]
+        if [(version.table, version.number) for version in versions] != [
+            (scan.table, scan.version) for scan in asked.tables
+        ]:
+            asked = read(asked.text, self._catalog())
+            versions = [self.version(scan.table) for scan in asked.tables]
+        return asked, versions
+
+    def asker(self, analyst: str | None) -> Asker:
+        """An analyst with their quota, where the file gives them one."""
+        return Asker(name=analyst, quota=None if analyst is None else self.file.analysts.get(analyst))
+
+    def again(
+        self, release: str, *, epsilon: object, confidence: object = "0.95", analyst: str | None = None
+    ) -> Release:
+        """Measure an earlier question of this project once more and read both answers together. Charged."""
+        charge = self.ledger.refresh().charges.get(release)
+        if charge is None:
+            raise UsageError(f"there is no release {release[:60]!r}", hint="discreet ledger show lists them")
+        version = self.version(charge.table)
+        asked, versions = self.about(read(self.curator.stored(release).text, self._catalog()))
+        if version.number != charge.version or asked.inquiry.question() != charge.question:
+            raise UsageError(
+                f"release {release} is about version {charge.version} of {charge.table!r}, which is not the newest",
+                hint="ask the question anew",
+            )
+        return answers.again(
+            asked,
+            release,
+            wish_of(epsilon, None, confidence),
+            versions=versions,
+            guarantee=self.guarantee(version.table),
+            curator=self.curator,
+            asker=self.asker(analyst),
+        )
 
     def add(
         self,
@@ -201,6 +303,7 @@ class Project:
             base=self.folder,
             guarantee=self.guarantee(name),
             number=number,
+            path=path_of(table, self.file.tables),
         )
 
     def _make_first(self, table: Table) -> None:
@@ -224,6 +327,37 @@ class Project:
                     hint=f"the owner runs discreet refresh {table.name}, which says why",
                 ) from None
 
+    def forget(self, name: str, person: Sequence[str]) -> Forgotten:
+        """Erase a person from every version of a table and of the tables that reach their persons through it.
+
+        An act of the owner. Versions, stored answers and losses stay; a tombstone survives refresh.
+        """
+        table = self.table(name)
+        if table.schema.unit.is_row:
+            raise UsageError(
+                f"{table.name!r} protects rows, which have no person to forget",
+                hint="take the row out of the source, and refresh",
+            )
+        if not table.schema.unit.person:
+            raise UsageError(
+                f"{table.name!r} reaches its persons through {table.schema.unit.through!r}",
+                hint=f"discreet forget {table.schema.unit.through} PERSON",
+            )
+        if len(person) != len(table.schema.unit.person):
+            raise UsageError(f"a person of {table.name!r} is {' and '.join(table.schema.unit.person)}")
+        reached = [
+            other.name
+            for other in self.file.tables.values()
+            if other.name != table.name and table.name in (step.name for step in path_of(other, self.file.tables))
+        ]
+        made = [known for known in (table.name, *reached) if known in self.ledger.refresh().versions]
+        if table.name not in made:
+            raise UsageError(
+                f"{table.name!r} has no version yet, so there is nobody to forget",
+                hint=f"discreet refresh {table.name}",
+            )
+        return Forgotten(tables=tuple(made), exact_rows=self.curator.forget(tuple(person), made))
+
     def table(self, name: str) -> Table:
         """A declared table by name, capitals or not."""
         for known, table in self.file.tables.items():
@@ -243,7 +377,7 @@ class Project:
     def guarantee(self, name: str) -> Guarantee:
         """The limit of a table's population: as the ledger holds it, else as declared."""
         table = self.table(name)
-        account = self.ledger.refresh().accounts.get(table.population)
+        account = self.ledger.state.accounts.get(table.population)
         return self._declared(table) if account is None else account.guarantee
 
     def budget(self, name: str | None = None) -> Standing:
@@ -268,14 +402,14 @@ class Project:
             events=found.charges,
             by_analyst={who: Spending(epsilon=paid, delta=Fraction(0)) for who, paid in found.by_analyst.items()},
             accounting=self.guarantee(table.name).accounting,
-            counts=answers.counts_left(limits, room, width=50),
+            counts=answers.counts_left(limits, room, width=50, rows=table.schema.unit.rows),
         )
 
     def grant(self, name: str, *, epsilon: object, delta: object = None) -> Guarantee:
         """Raise the limit of a table's population to `epsilon` (and `delta`). An act of the owner."""
         table = self.table(name)
         old = self.guarantee(name)
-        self.ledger.declare(table.population, old)
+        self.ledger.declare(table.population, old, unit="row" if table.schema.unit.is_row else "person")
         new_delta = old.delta if delta is None else exact.probability(delta, name="delta")
         keys = old.keys if old.delta == 0 else old.keys * new_delta / old.delta
         raised = Guarantee(
@@ -310,6 +444,7 @@ class Project:
     def source_changed(self, name: str) -> bool:
         """Whether the source is not what the newest version was made from. For the owner's eyes only."""
         table = self.table(name)
+        self.ledger.refresh()
         held = self._held(table)
         now = fingerprint(table.source, folder=self.folder, seal=self.ledger.seal)
         return held is not None and held.source != now
@@ -317,6 +452,7 @@ class Project:
     def warnings(self, name: str) -> list[str]:
         """Where discreet.toml and the ledger differ. Public facts: nothing here is read from data."""
         table = self.table(name)
+        self.ledger.refresh()
         held = self._held(table)
         if held is None:
             return []
@@ -332,22 +468,26 @@ class Project:
             )
         return told
 
-    def _schema(self, name: str) -> Schema:
-        """The schema questions are read against: the version's, else the declaration."""
-        table = self.file.tables[name]
-        made = None if table.public else self._version(table)
-        return made.schema if made is not None else table.schema
+    def known_version(self, name: str) -> Version:
+        """The version that questions are read against: the newest, else what the first one would be."""
+        table = self.table(name)
+        return self._version(table) or Version(
+            table=table.name, number=1, population=table.population, schema=table.schema, file=""
+        )
 
     def _held(self, table: Table) -> Held | None:
         """The newest version that the ledger knows."""
-        versions = self.ledger.refresh().versions.get(table.name)
+        versions = self.ledger.state.versions.get(table.name)
         return versions[max(versions)] if versions else None
 
     def _version(self, table: Table) -> Version | None:
         held = self._held(table)
         if held is None:
             return None
-        schema = read_table(table.name, held.schema).schema
+        key = (table.name, held.number, held.time)
+        if key not in self._schemas:
+            self._schemas[key] = read_table(table.name, held.schema).schema
+        schema = self._schemas[key]
         return Version(table=table.name, number=held.number, population=held.population, schema=schema, file=held.file)
 
     def _declared(self, table: Table) -> Guarantee:

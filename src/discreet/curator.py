@@ -18,20 +18,30 @@ needs no branch on data, and has none.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, assert_never
 
-from discreet.accounting.events import Event
+from discreet.accounting.events import Event, Together
 from discreet.accounting.guarantee import Guarantee
-from discreet.engines.engine import Engine, Making
+from discreet.accounting.sensitivity import Sensitivity
+from discreet.engines.engine import Engine, Making, Tables
+from discreet.engines.forget import erase
+from discreet.engines.keyed import person_tag
+from discreet.engines.person_keys import PersonKeys
+from discreet.engines.stored import persons_file
 from discreet.errors import LedgerFault, QueryFailed
 from discreet.ledger.ledger import Ledger
+from discreet.mechanisms.addition import Integers
 from discreet.mechanisms.bits import Bits, system
 from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.plan.price import Price
-from discreet.release import Measurement
+from discreet.mechanisms.threshold import Threshold
+from discreet.plan.cells import Cells, Found
+from discreet.plan.price import Choose, Discover, Measure, Price, Step
+from discreet.plan.relation import Scan, scans
+from discreet.release import ChosenBins, FoundKeys, Law, Measurement, NoisyCells, Part
 from discreet.schema.schema import Schema, Table
 
 
@@ -64,19 +74,35 @@ class Curator:
         base: Path,
         guarantee: Guarantee,
         number: int | None = None,
+        path: tuple[Table, ...] = (),
     ) -> Making:
         """Make a new version of a declared table, and open its population's account where there is none.
 
         An act of the owner; costs nothing.
-        `number`: refused if it is not the next one.
+        `number`: refused if it is not the next one. `path`: the tables on the way to the person, nearest first.
 
         The file has a name of its own, which the ledger keeps: a race for a number leaves no version with
         another's rows.
         """
         name = f"{_slug(table.name)}-{secrets.token_hex(8)}.parquet"
-        making = self.engine.declare(table, folder=base, target=self.folder / name)
+        keys = self.keys
+        forgotten = self.ledger.refresh().forgotten.get(table.name, {})
+        if any(mark != keys.mark for mark in forgotten.values()):
+            raise LedgerFault(
+                f"persons were forgotten in {table.name!r} under a key that is not here, and would come back",
+                hint="bring persons.key back, beside the declared tables",
+            )
+        making = self.engine.declare(
+            table,
+            folder=base,
+            target=self.folder / name,
+            key=keys.rows,
+            tag_key=keys.tags,
+            path=path,
+            forgotten=[bytes.fromhex(tag) for tag in forgotten],
+        )
         try:
-            self.ledger.declare(table.population, guarantee)
+            self.ledger.declare(table.population, guarantee, unit="row" if table.schema.unit.is_row else "person")
             self.ledger.add_version(
                 table.name,
                 population=table.population,
@@ -86,52 +112,66 @@ class Curator:
                 number=number,
             )
         except BaseException:
-            (self.folder / name).unlink(missing_ok=True)
+            for file in (self.folder / name, persons_file(self.folder / name)):
+                file.unlink(missing_ok=True)
             raise
         return making
 
-    def measure(self, price: Price, version: Version, *, analyst: str | None = None) -> Measurement:
+    @property
+    def keys(self) -> PersonKeys:
+        """The keys by which persons are told apart and their rows picked; made when they are first needed."""
+        return PersonKeys.at(self.folder)
+
+    def forget(self, person: tuple[str, ...], tables: Sequence[str]) -> int:
+        """Erase a person from every version of these tables, and leave a tombstone. How many rows that were."""
+        tag = person_tag(person, self.keys.tags)
+        self.ledger.forget(tables, tag, key=self.keys.mark)
+        versions = self.ledger.refresh().versions
+        files = [self.folder / version.file for table in tables for version in versions.get(table, {}).values()]
+        return sum(erase(file, [tag]) for file in files if file.is_file())
+
+    def measure(
+        self,
+        price: Price,
+        versions: Sequence[Version],
+        *,
+        text: str = "",
+        publics: Mapping[int, Any] | None = None,
+        analyst: str | None = None,
+        quota: Fraction | None = None,
+        also: tuple[str, ...] = (),
+    ) -> Measurement:
         """Charge, count, add noise, store, and return what was stored.
 
+        `versions` are those of the tables in the question, the one asked about first: its population pays.
+
         Guarantee: the answer's privacy loss, for neighbours under the version's unit, is that of
-            `price.event` on the records of `price.cells.region`, and the ledger holds it before data is read.
-        Because: `price.sensitivity` bounds how far the cells move (plan/stability), the mechanism's noise
-            is exact for that bound (mechanisms/), and everything after the noise reads the noisy cells alone.
+            `price.event` on the records of `price.region`, and the ledger holds it before data is read.
+        Because: each step's sensitivity bounds how far its cells move (plan/stability), its mechanism is
+            exact for that bound (mechanisms/), losses add, and everything after reads noisy values alone.
         """
-        cells = price.cells
-        if cells.table != version.table:
-            raise ValueError("a price for another table")
-        if not (self.folder / version.file).is_file():
-            raise LedgerFault(
-                f"version {version.number} of {version.table!r} is not on the disk any more",
-                hint=f"bring the folder back, or discreet refresh {version.table}",
-            )
+        tables = self._tables(price, versions, publics or {})
+        version = versions[0]
         charge = self.ledger.charge(
             population=version.population,
             table=version.table,
             version=version.number,
-            region=cells.region,
+            region=price.region,
             event=price.event,
-            question=cells.question(),
+            question=price.inquiry.question(),
             price=price.epsilon,
             analyst=analyst,
+            quota=quota,
         )
         try:
-            noisy_values, event = self._noisy(price, version)
+            parts, event = self._noisy(price, tables)
         except Exception:  # whatever it was may quote a cell: say one constant thing
             self.ledger.fail(charge.id)
             raise QueryFailed from None
         if event != price.event:
             self.ledger.fail(charge.id)
             raise LedgerFault("the noise drawn is not the noise charged", hint="this is a defect; please report it")
-        measurement = Measurement(
-            id=charge.id,
-            cells=cells.to_data(),
-            shape=cells.shape,
-            noisy_values=noisy_values,
-            law=price.mechanism,
-            event=event,
-        )
+        measurement = Measurement(id=charge.id, text=text, parts=parts, event=event, also=also)
         self.ledger.store(charge.id, measurement.to_text())
         return self.stored(charge.id)
 
@@ -139,17 +179,91 @@ class Curator:
         """A stored measurement, as it was first stored."""
         return Measurement.from_text(self.ledger.answer(id_))
 
-    def _noisy(self, price: Price, version: Version) -> tuple[tuple[int, ...], Event]:
-        """Exact cells in, noisy cells and the event out."""
-        exact_cells = self.engine.count(price.cells, version.schema, file=self.folder / version.file).exact_values
-        if exact_cells.size != price.cells.size:
+    def _tables(self, price: Price, versions: Sequence[Version], publics: Mapping[int, Any]) -> Tables:
+        """Where the tables of a question lie; refuses before the charge where one is not there."""
+        known = {(version.table, version.number): version for version in versions}
+        files: dict[Scan, Path] = {}
+        for scan in scans(price.inquiry.plan):
+            version = known[scan.table, scan.version]
+            if version.population != versions[0].population:
+                raise ValueError("a question over two populations")
+            files[scan] = self.folder / version.file
+            if not files[scan].is_file():
+                raise LedgerFault(
+                    f"version {version.number} of {version.table!r} is not on the disk any more",
+                    hint=f"bring the folder back, or discreet refresh {version.table}",
+                )
+        return Tables(files=files, publics=publics)
+
+    def _noisy(self, price: Price, tables: Tables) -> tuple[tuple[Part, ...], Event]:
+        """Exact numbers in, noisy parts and the event out. The steps run in order: keys first, where there are any."""
+        parts: list[Part] = []
+        happened: list[Event] = []
+        found: Found | None = None
+        for step in price.steps:
+            part, events = self._step(step, price, tables, found)
+            if isinstance(part, FoundKeys) and isinstance(step, Discover):
+                found = Found(of=step.keys, keys=part.keys)
+            parts.append(part)
+            happened += events
+        return tuple(parts), happened[0] if len(happened) == 1 else Together(events=tuple(happened))
+
+    def _step(self, step: Step, price: Price, tables: Tables, found: Found | None) -> tuple[Part, list[Event]]:
+        match step:
+            case Discover():
+                return self._discover(step, price, tables)
+            case Measure(cells=cells):
+                exact_values = self._count(replace(cells, found=found), price, tables)
+                drawn = [
+                    self._add(law, exact, moves)
+                    for law, exact, moves in zip(step.laws, exact_values, step.moves, strict=True)
+                ]
+                noisy = tuple(tuple(values.tolist()) for values, _ in drawn)
+                part = NoisyCells(place=step.place, statistics=step.statistics, noisy_values=noisy, laws=step.laws)
+                return part, [event for _, event in drawn]
+            case Choose(cells=cells, mechanism=mechanism):
+                (exact_counts,) = self._count(replace(cells, found=found), price, tables)
+                bins, event = mechanism.choose(exact_counts.reshape(-1, mechanism.bins), bits=self._bits)
+                chosen = tuple((int(low), int(middle), int(high)) for low, middle, high in bins)
+                return (
+                    ChosenBins(
+                        place=step.place,
+                        quantile=step.quantile,
+                        noisy_bins=chosen,
+                        confidence=mechanism.confidence,
+                    ),
+                    [event],
+                )
+            case _:
+                assert_never(step)
+
+    def _count(self, cells: Cells, price: Price, tables: Tables) -> tuple[Integers, ...]:
+        exact_values = self.engine.count(cells, price.region, tables=tables).exact_values
+        if len(exact_values) != len(cells.statistics) or any(values.size != cells.size for values in exact_values):
             raise ValueError("the engine returned another number of cells")
-        mechanism, moves = price.mechanism, price.sensitivity
-        if isinstance(mechanism, DiscreteLaplace):
-            noisy, event = mechanism.release(exact_cells, l1=moves.l1, bits=self._bits)
-        else:
-            noisy, event = mechanism.release(exact_cells, l2_squared=moves.l2_squared, bits=self._bits)
-        return tuple(int(value) for value in noisy), event
+        return exact_values
+
+    def _add(self, law: Law, exact_values: Integers, moves: Sensitivity) -> tuple[Integers, Event]:
+        if isinstance(law, DiscreteLaplace):
+            return law.release(exact_values, l1=moves.l1, bits=self._bits)
+        return law.release(exact_values, l2_squared=moves.l2_squared, bits=self._bits)
+
+    def _discover(self, step: Discover, price: Price, tables: Tables) -> tuple[Part, list[Event]]:
+        """Keys that enough persons share. Sorted before the noise, so that an order tells nothing."""
+        known = self.engine.keys(step.plan, step.keys, price.region, persons=step.persons, tables=tables)
+        mechanism = step.mechanism
+        if isinstance(mechanism, Threshold):
+            places, noisy, event = mechanism.release(known.exact_persons, bits=self._bits)
+            part = FoundKeys(
+                keys=tuple(known.exact_keys[place] for place in places),
+                answers=step.answers,
+                noisy_values=() if step.answers is None else tuple(noisy.tolist()),
+                law=None if step.answers is None else mechanism.noise,
+                threshold=mechanism.threshold,
+            )
+            return part, [event]
+        chosen, event = mechanism.choose(known.exact_persons, bits=self._bits)
+        return FoundKeys(keys=tuple(known.exact_keys[place] for place in chosen)), [event]
 
 
 def _slug(name: str) -> str:

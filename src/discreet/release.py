@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import importlib.util
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, assert_never
 
 from discreet import exact
 from discreet.accounting import events
@@ -26,29 +27,68 @@ if TYPE_CHECKING:
 
 Law = DiscreteLaplace | DiscreteGaussian
 Cell = int | float | str | bool | None
+#: For each column of a row: where the exact number lies, None for a key.
+Interval = tuple[float | str, float | str] | None
+Intervals = tuple[Interval, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoisyCells:
+    """The noisy cells of one grouping set: for each statistic a vector in row-major order, and its law."""
+
+    place: int
+    statistics: tuple[int, ...]
+    noisy_values: tuple[tuple[int, ...], ...]
+    laws: tuple[Law, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChosenBins:
+    """A quantile of one grouping set: for each group a bin below, at and above it."""
+
+    place: int
+    quantile: int
+    noisy_bins: tuple[tuple[int, int, int], ...]
+    confidence: Fraction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundKeys:
+    """Keys that were discovered, and, where that was measured, their noisy numbers of persons."""
+
+    keys: tuple[tuple[int | str | None, ...], ...]
+    answers: int | None = None
+    noisy_values: tuple[int, ...] = ()
+    law: Law | None = None
+    threshold: int | None = None
+
+
+Part = NoisyCells | ChosenBins | FoundKeys
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement:
-    """Noisy cells in row-major order, the law of their noise and the event that made them."""
+    """What was measured for a question: its noisy parts, and the event that made them.
+
+    `text` is the question as it was asked, so that it can be read, and measured, again. `also`: earlier
+    measurements of the same cells that it is read together with.
+    """
 
     id: str
-    cells: dict[str, Any]
-    shape: tuple[int, ...]
-    noisy_values: tuple[int, ...]
-    law: Law
+    text: str
+    parts: tuple[Part, ...]
     event: events.Event
+    also: tuple[str, ...] = ()
 
     def to_text(self) -> str:
         """The measurement as the ledger stores it."""
         return json.dumps(
             {
                 "id": self.id,
-                "cells": self.cells,
-                "shape": list(self.shape),
-                "noisy": list(self.noisy_values),
-                "law": law_to_data(self.law),
+                "text": self.text,
+                "parts": [_part_to_data(part) for part in self.parts],
                 "event": events.to_data(self.event),
+                "also": list(self.also),
             },
             sort_keys=True,
             separators=(",", ":"),
@@ -60,12 +100,76 @@ class Measurement:
         data = json.loads(text)
         return Measurement(
             id=data["id"],
-            cells=data["cells"],
-            shape=tuple(data["shape"]),
-            noisy_values=tuple(data["noisy"]),
-            law=law_from_data(data["law"]),
+            text=data["text"],
+            parts=tuple(_part_from_data(part) for part in data["parts"]),
             event=events.from_data(data["event"]),
+            also=tuple(data["also"]),
         )
+
+    @property
+    def laws(self) -> list[Law]:
+        """The laws of all its noise on counts and sums."""
+        cells = [law for part in self.parts if isinstance(part, NoisyCells) for law in part.laws]
+        return cells + [part.law for part in self.parts if isinstance(part, FoundKeys) and part.law is not None]
+
+
+def _part_to_data(part: Part) -> dict[str, Any]:
+    match part:
+        case NoisyCells():
+            return {
+                "kind": "cells",
+                "place": part.place,
+                "statistics": list(part.statistics),
+                "noisy": [list(values) for values in part.noisy_values],
+                "laws": [law_to_data(law) for law in part.laws],
+            }
+        case ChosenBins():
+            return {
+                "kind": "bins",
+                "place": part.place,
+                "quantile": part.quantile,
+                "noisy": [list(bins) for bins in part.noisy_bins],
+                "confidence": exact.write(part.confidence),
+            }
+        case FoundKeys():
+            return {
+                "kind": "keys",
+                "keys": [list(key) for key in part.keys],
+                "answers": part.answers,
+                "noisy": list(part.noisy_values),
+                "law": None if part.law is None else law_to_data(part.law),
+                "threshold": part.threshold,
+            }
+        case _:
+            assert_never(part)
+
+
+def _part_from_data(data: dict[str, Any]) -> Part:
+    match data["kind"]:
+        case "cells":
+            return NoisyCells(
+                place=data["place"],
+                statistics=tuple(data["statistics"]),
+                noisy_values=tuple(tuple(values) for values in data["noisy"]),
+                laws=tuple(law_from_data(law) for law in data["laws"]),
+            )
+        case "bins":
+            return ChosenBins(
+                place=data["place"],
+                quantile=data["quantile"],
+                noisy_bins=tuple((low, middle, high) for low, middle, high in data["noisy"]),
+                confidence=exact.read(data["confidence"]),
+            )
+        case "keys":
+            return FoundKeys(
+                keys=tuple(tuple(key) for key in data["keys"]),
+                answers=data["answers"],
+                noisy_values=tuple(data["noisy"]),
+                law=None if data["law"] is None else law_from_data(data["law"]),
+                threshold=data["threshold"],
+            )
+        case kind:
+            raise LedgerFault(f"an answer with an unknown part {str(kind)[:40]!r}")
 
 
 def law_to_data(law: Law) -> dict[str, str]:
@@ -119,14 +223,17 @@ class ReleaseColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Release:
-    """An answer. Each noisy number is the exact one plus a draw of `law`; `interval` says how wrong it may be."""
+    """An answer. `interval` says how wrong each number may be by its noise.
+
+    `reread` gives the intervals at another confidence; it reads noisy values alone.
+    """
 
     id: str
     table: str
     version: int
     columns: tuple[ReleaseColumn, ...]
     rows: tuple[tuple[Cell, ...], ...]
-    law: Law
+    intervals: tuple[Intervals, ...]
     event: events.Event
     confidence: Fraction
     cost: Spending
@@ -134,27 +241,38 @@ class Release:
     remaining: Spending
     cached: bool = False
     warnings: tuple[str, ...] = ()
+    reread: Callable[[Fraction], tuple[Intervals, ...]] = field(repr=False, compare=False)
 
-    def plus_minus(self, confidence: object = None) -> int:
-        """The noise of each cell is at most this, with the confidence asked for."""
-        wanted = self.confidence if confidence is None else exact.number(confidence, name="confidence")
-        return self.law.half_width(wanted)
-
-    def interval(self, confidence: object = None) -> list[list[list[int] | None]]:
-        """A noise interval for each noisy cell, None for keys: it holds the exact number with this confidence.
-
-        It speaks of the noise alone, not of sampling or of how the data were collected.
-        """
-        width = self.plus_minus(confidence)
-        noisy = [column.kind == "noisy" for column in self.columns]
-        return [
-            [[cell - width, cell + width] if told else None for cell, told in zip(row, noisy, strict=True)]  # type: ignore[operator,list-item]
-            for row in self.rows
+    def plus_minus(self, confidence: object = None) -> float:
+        """The widest noise of any number: half of the widest interval."""
+        found = [
+            (ends[1] - ends[0]) / 2
+            for row in self.interval(confidence)
+            for ends in row
+            if ends is not None and not isinstance(ends[0], str) and not isinstance(ends[1], str)
         ]
+        widest = max(found, default=0.0)
+        return int(widest) if widest == int(widest) else widest
+
+    def interval(self, confidence: object = None) -> tuple[Intervals, ...]:
+        """A noise interval for each noisy number, None for keys: it holds the exact number with this confidence.
+
+        It speaks of the noise alone, not of sampling or of how the data were collected. A quantile's was
+        bought with the answer and stays as it is.
+        """
+        wanted = self.confidence if confidence is None else exact.number(confidence, name="confidence")
+        return self.intervals if wanted == self.confidence else self.reread(wanted)
 
     def at(self, confidence: Fraction) -> Release:
         """The same answer, read at another confidence."""
-        return replace(self, confidence=confidence)
+        return replace(self, confidence=confidence, intervals=self.interval(confidence))
+
+    def drowned(self, row: int, column: int) -> bool:
+        """Whether a number is no larger than its noise."""
+        cell, ends = self.rows[row][column], self.intervals[row][column]
+        if ends is None or isinstance(cell, str) or isinstance(ends[0], str) or isinstance(ends[1], str):
+            return False
+        return cell is None or abs(cell) <= (ends[1] - ends[0]) / 2
 
     def to_data(self) -> dict[str, Any]:
         """The answer as JSON data; the keys are a contract."""
@@ -163,7 +281,7 @@ class Release:
             "version": self.version,
             "columns": [{"name": column.name, "kind": column.kind} for column in self.columns],
             "rows": [list(row) for row in self.rows],
-            "intervals": self.interval(),
+            "intervals": [[None if ends is None else list(ends) for ends in row] for row in self.intervals],
             "confidence": float(self.confidence),
             "cost": self.cost.to_data(up=True),
             "spent": self.spent.to_data(up=True),
@@ -177,17 +295,18 @@ class Release:
         import pyarrow
 
         arrays: dict[str, Any] = {}
-        intervals = self.interval()
         taken = {column.name for column in self.columns}
         for place, column in enumerate(self.columns):
-            arrays[column.name] = pyarrow.array([row[place] for row in self.rows])
-            if column.kind == "noisy":
-                for word, end in (("low", 0), ("high", 1)):
-                    name = f"{column.name}_{word}"
-                    while name in taken:
-                        name += "_"
-                    taken.add(name)
-                    arrays[name] = pyarrow.array([ends[place][end] for ends in intervals])  # type: ignore[index]
+            arrays[column.name] = _array([row[place] for row in self.rows])
+            if column.kind == "key":
+                continue
+            for word, end in (("low", 0), ("high", 1)):
+                name = f"{column.name}_{word}"
+                while name in taken:
+                    name += "_"
+                taken.add(name)
+                ends = [row[place] for row in self.intervals]
+                arrays[name] = _array([None if each is None else each[end] for each in ends])
         return pyarrow.table(arrays)
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -214,33 +333,63 @@ class Release:
     def __iter__(self) -> Iterator[tuple[Cell, ...]]:
         return iter(self.rows)
 
+    def shown(self, row: int, column: int) -> str:
+        """A cell for people: no more digits than the noise leaves meaningful, and how wrong it may be."""
+        cell, ends = self.rows[row][column], self.intervals[row][column]
+        if ends is None and self.columns[column].kind != "key" and cell is not None:
+            return f"{cell:.6g} ± ?" if isinstance(cell, float) else f"{cell} ± ?"
+        if self.columns[column].kind == "key" or ends is None:
+            return "NULL" if cell is None else str(cell).lower() if isinstance(cell, bool) else str(cell)
+        if cell is None or isinstance(cell, str) or isinstance(ends[0], str) or isinstance(ends[1], str):
+            return f"{'NULL' if cell is None else cell} ({ends[0]} to {ends[1]})"
+        return _with_noise(cell, ends[0], ends[1])
+
     def __str__(self) -> str:
-        width = self.plus_minus()
         table = [[column.name for column in self.columns]]
-        for row in self.rows[:20]:
-            shown = zip(row, self.columns, strict=True)
-            table.append([f"{cell} ± {width}" if column.kind == "noisy" else str(cell) for cell, column in shown])
-        widths = [max(len(row[place]) for row in table) for place in range(len(self.columns))]
+        places = range(len(self.columns))
+        table += [[self.shown(row, place) for place in places] for row in range(min(20, len(self.rows)))]
+        widths = [max(len(row[place]) for row in table) for place in places]
         lines = ["  ".join(cell.ljust(size) for cell, size in zip(row, widths, strict=True)).rstrip() for row in table]
         return "\n".join([*lines, *(["…"] if len(self.rows) > 20 else []), repr(self)])
 
     def __repr__(self) -> str:
         price = "stored answer, free" if self.cached else f"cost epsilon {_shown(self.cost)}"
-        return f"<Release {self.id}: {len(self.rows)} rows, each ± {self.plus_minus()}, {price}>"
+        return f"<Release {self.id}: {len(self.rows)} rows, {price}>"
 
     def _repr_html_(self) -> str:
         from html import escape
 
         head = "".join(f"<th>{escape(column.name)}</th>" for column in self.columns)
-        width = self.plus_minus()
         body = ""
-        for row in self.rows:
-            cells = [
-                f"{cell} ± {width}" if column.kind == "noisy" else "NULL" if cell is None else str(cell)
-                for cell, column in zip(row, self.columns, strict=True)
-            ]
+        for row in range(len(self.rows)):
+            cells = [self.shown(row, place) for place in range(len(self.columns))]
             body += "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{escape(repr(self))}</p>"
+
+
+def _with_noise(cell: float, low: float, high: float) -> str:
+    """A number and its noise, in digits that mean something: `1234 ± 12`, or `5.02 (4.9 to 5.3)` where it leans."""
+    half = (high - low) / 2
+    if isinstance(cell, int) and isinstance(low, int) and isinstance(high, int) and cell - low == high - cell:
+        return f"{cell} ± {high - cell}"
+    if half <= 0:
+        return f"{cell:g} ± 0"
+    places = max(0, 1 - math.floor(math.log10(half)))
+    if abs((high - cell) - (cell - low)) <= half / 50:
+        return f"{cell:.{places}f} ± {half:.{places}f}"
+    return f"{cell:.{places}f} ({low:.{places}f} to {high:.{places}f})"
+
+
+def _array(values: list[Any]) -> Any:
+    """Values as an Arrow array; whole numbers and others together are decimal ones."""
+    import pyarrow
+
+    if any(isinstance(value, float) for value in values):
+        values = [float(value) if isinstance(value, int) else value for value in values]
+    try:
+        return pyarrow.array(values)
+    except (OverflowError, pyarrow.ArrowInvalid):  # beyond 64 bits
+        return pyarrow.array([None if value is None else float(value) for value in values])
 
 
 def _needs(package: str) -> None:

@@ -105,6 +105,23 @@ class Threshold:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TopK:
+    """The most common keys, found by up to `choices` exponential choices of `epsilon` each among keys that exist
+    and a stop; `delta` bounds the weight, against the stop, of keys that one person brings in or drives out.
+
+    Loss: (choices * epsilon, delta); rho = choices * epsilon^2 / 8 (docs/proofs/topk.md).
+    """
+
+    choices: int
+    epsilon: Fraction
+    delta: Fraction
+
+    def __post_init__(self) -> None:
+        if self.choices < 1 or self.epsilon <= 0 or not 0 < self.delta < 1:
+            raise ValueError(f"not a top-k event: {self}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Response:
     """One answer randomized among `choices` on the respondent's own device. Loss: epsilon."""
 
@@ -140,7 +157,7 @@ class Together:
             raise ValueError("an empty bundle of events")
 
 
-Event = Laplace | Gaussian | Exponential | PermuteAndFlip | Threshold | Response | Gap | Together
+Event = Laplace | Gaussian | Exponential | PermuteAndFlip | Threshold | TopK | Response | Gap | Together
 
 
 def loss(event: Event) -> Loss:
@@ -161,6 +178,8 @@ def loss(event: Event) -> Loss:
         case Threshold(scale=scale, l1=l1, delta=delta):
             epsilon = Fraction(l1) / scale
             return Loss(epsilon=epsilon, rho=epsilon**2 / 2, delta=delta)
+        case TopK(choices=choices, epsilon=epsilon, delta=delta):
+            return Loss(epsilon=choices * epsilon, rho=choices * epsilon**2 / 8, delta=delta)
         case Gap(epsilon=gap, rho=rho, delta=delta):
             return Loss(epsilon=gap, rho=rho, delta=delta)
         case Together(events=events):
@@ -188,6 +207,7 @@ _KINDS: dict[str, type[Any]] = {
     "exponential": Exponential,
     "permute-and-flip": PermuteAndFlip,
     "threshold": Threshold,
+    "top-k": TopK,
     "response": Response,
     "gap": Gap,
 }

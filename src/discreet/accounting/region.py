@@ -169,6 +169,15 @@ class Region:
             return Region((hull(kept),))
         return Region(tuple(kept))
 
+    @staticmethod
+    def union(parts: Iterable[Region]) -> Region:
+        """Every record of every part."""
+        return Region.of(box for part in parts for box in part.boxes)
+
+    def __and__(self, other: Region) -> Region:
+        """At least the records of both."""
+        return Region.of(left & right for left in self.boxes for right in other.boxes)
+
     @property
     def is_whole(self) -> bool:
         return any(not box.sides for box in self.boxes)

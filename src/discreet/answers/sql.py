@@ -5,39 +5,44 @@ Everything after `Curator.measure` is post-processing: it sees noisy numbers alo
 
 from __future__ import annotations
 
-import itertools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
-
-import numpy as np
+from typing import Literal
 
 from discreet import exact
 from discreet.accounting import events
-from discreet.accounting.events import Gaussian, Laplace
 from discreet.accounting.filter import Cost, Decision, Segment
 from discreet.accounting.guarantee import Guarantee, Limits
 from discreet.accounting.sensitivity import Sensitivity
+from discreet.answers.refine import Reading
 from discreet.curator import Curator, Version
-from discreet.errors import BudgetExceeded, UsageError
+from discreet.errors import BudgetExceeded, Refused, UsageError
 from discreet.ledger.account import Account, Amount, Room, Standing
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.refusal import refusal as exceeded
+from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.plan.price import Price, epsilon_within, price
-from discreet.plan.stability import sensitivity
+from discreet.mechanisms.threshold import Threshold
+from discreet.plan.price import Discover, Law, Measure, Price, cheapest, price
+from discreet.plan.statistics import Sum
 from discreet.release import Measurement, Release, ReleaseColumn, Spending
-from discreet.sql.read import Asked
-from discreet.sql.write import count_sql
+from discreet.sql.read import Asked, Output
+
+FREE = Spending(epsilon=Fraction(0), rho=Fraction(0), delta=Fraction(0))
+
+#: A question that discovers keys takes this share of the delta that is set aside for keys, unless told.
+KEYS_SHARE = Fraction(1, 20)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
-    """How exact an answer should be: an epsilon to spend, or a width to stay within."""
+    """How exact an answer should be: an epsilon to spend, or a width to stay within; and a delta for its keys."""
 
     epsilon: Fraction | None = None
     within: Fraction | None = None
     confidence: Fraction = Fraction(95, 100)
+    delta: Fraction | None = None
 
     def __post_init__(self) -> None:
         if (self.epsilon is None) == (self.within is None):
@@ -59,6 +64,14 @@ class Quote:
     because: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asker:
+    """Who asks, and how much they may pay in all."""
+
+    name: str | None = None
+    quota: Fraction | None = None
+
+
 def quote(asked: Asked, wish: Wish, *, version: Version, guarantee: Guarantee, ledger: Ledger) -> Quote:
     """Price a question. Free; reads the ledger's public state and no data.
 
@@ -68,20 +81,12 @@ def quote(asked: Asked, wish: Wish, *, version: Version, guarantee: Guarantee, l
     """
     if guarantee.accounting == "zcdp":
         return _quoted(asked, wish, version, guarantee, ledger, gaussian=True, because="accounting = 'zcdp'")
-    laplace = _quoted(
-        asked, wish, version, guarantee, ledger, gaussian=False, because="Laplace keeps both filters open"
-    )
-    if guarantee.limits.rho is None or laplace.decision.arm == "pure":
+    because = "Laplace keeps both filters open"
+    laplace = _quoted(asked, wish, version, guarantee, ledger, gaussian=False, because=because)
+    if guarantee.limits.rho is None or laplace.decision.arm == "pure" or not asked.inquiry.statistics:
         return laplace
-    gaussian = _quoted(
-        asked,
-        wish,
-        version,
-        guarantee,
-        ledger,
-        gaussian=True,
-        because="the pure filter is full here; the zCDP one is not",
-    )
+    because = "the pure filter is full here; the zCDP one is not"
+    gaussian = _quoted(asked, wish, version, guarantee, ledger, gaussian=True, because=because)
     return gaussian if gaussian.decision.accepted else laplace
 
 
@@ -95,23 +100,78 @@ def _quoted(
     gaussian: bool,
     because: str,
 ) -> Quote:
-    cells, unit = asked.cells, version.schema.unit
-    epsilon = wish.epsilon
-    if epsilon is None:
-        assert wish.within is not None
-        epsilon = epsilon_within(
-            sensitivity(cells, unit), width=wish.within, confidence=wish.confidence, gaussian=gaussian
+    def at(epsilon: Fraction) -> Price:
+        return price(
+            asked.inquiry,
+            asked.reach,
+            needs=asked.needs,
+            epsilon=epsilon,
+            gaussian=gaussian,
+            delta=guarantee.keys * KEYS_SHARE if wish.delta is None else wish.delta,
+            confidence=wish.confidence,
         )
-    found = price(cells, unit, epsilon=epsilon, gaussian=gaussian)
+
+    try:
+        epsilon = wish.epsilon if wish.epsilon is not None else _epsilon_within(asked, wish, at)
+        found = at(epsilon)
+    except Refused as problem:
+        raise Refused(problem.reason, hint=problem.hint, sql=problem.sql or asked.text) from None
     decision = ledger.preview(
         population=version.population,
         table=version.table,
         version=version.number,
-        region=cells.region,
+        region=found.region,
         event=found.event,
         guarantee=guarantee,
     )
     return Quote(asked=asked, price=found, version=version, guarantee=guarantee, decision=decision, because=because)
+
+
+def _epsilon_within(asked: Asked, wish: Wish, at: Callable[[Fraction], Price]) -> Fraction:
+    """The cheapest epsilon at which every count and sum is within the width wished for."""
+    width = wish.within
+    assert width is not None
+    outputs = [output for output in asked.outputs if output.key is None and output.grouping is None]
+    if not outputs or any(output.plain is None for output in outputs):
+        other = next((output.name for output in outputs if output.plain is None), "this answer")
+        raise UsageError(
+            f"--within is for counts and sums: how exact {other!r} will be depends on the data",
+            hint="--epsilon 0.5, and the answer says how exact it is",
+        )
+
+    def good(epsilon: Fraction) -> bool:
+        try:
+            found = at(epsilon)
+        except UsageError:  # noise so large that nobody draws it
+            return False
+        return widest(found, outputs, wish.confidence) <= width
+
+    return cheapest(good, width=width)
+
+
+def laws_of(found: Price) -> dict[int, list[Law]]:
+    """The laws of each statistic's noise, one for each grouping set."""
+    laws: dict[int, list[Law]] = {}
+    for step in found.steps:
+        if isinstance(step, Measure):
+            for index, law in zip(step.statistics, step.laws, strict=True):
+                laws.setdefault(index, []).append(law)
+        elif isinstance(step, Discover) and step.answers is not None and isinstance(step.mechanism, Threshold):
+            laws.setdefault(step.answers, []).append(step.mechanism.noise)
+    return laws
+
+
+def width_of(found: Price, output: Output, confidence: Fraction) -> Fraction | None:
+    """How wrong a count or sum may be by its noise; None for what depends on the data."""
+    if output.plain is None:
+        return None
+    index, step = output.plain
+    return max((Fraction(law.half_width(confidence)) * abs(step) for law in laws_of(found)[index]), default=Fraction(0))
+
+
+def widest(found: Price, outputs: Sequence[Output], confidence: Fraction) -> Fraction:
+    """The widest noise of several counts and sums."""
+    return max(width_of(found, output, confidence) or Fraction(0) for output in outputs)
 
 
 def spending(amount: Amount) -> Spending:
@@ -119,12 +179,16 @@ def spending(amount: Amount) -> Spending:
     return Spending(epsilon=amount.epsilon, delta=amount.delta)
 
 
+def account_of(quoted: Quote, ledger: Ledger) -> Account:
+    """The account that pays; a new one where its population has none yet."""
+    name = quoted.version.population
+    return ledger.refresh().accounts.get(name) or Account(name=name, guarantee=quoted.guarantee)
+
+
 def standing_after(quoted: Quote, ledger: Ledger, *, free: bool) -> Standing:
     """Where the population would stand after this question; a stored answer moves nothing."""
     version, decision = quoted.version, quoted.decision
-    account = ledger.refresh().accounts.get(version.population) or Account(
-        name=version.population, guarantee=quoted.guarantee
-    )
+    account = account_of(quoted, ledger)
     if free:
         return account.standing()
     segments = {**account.segments, (version.table, version.number): Segment(balance=decision.balance)}
@@ -141,41 +205,92 @@ def ask(
     asked: Asked,
     wish: Wish,
     *,
-    version: Version,
+    versions: Sequence[Version],
     guarantee: Guarantee,
     curator: Curator,
-    analyst: str | None,
+    asker: Asker,
     fresh: bool,
 ) -> Release:
     """Answer a question: from the store where it was answered before, else by charging."""
-    ledger = curator.ledger
+    version = versions[0]
     known = None if fresh else stored(asked, wish, version=version, curator=curator)
     if known is not None:
-        return read(asked, known, wish, version=version, ledger=ledger, cached=True)
-    quoted = quote(asked, wish, version=version, guarantee=guarantee, ledger=ledger)
+        return released(known, wish, version=version, ledger=curator.ledger, cached=True)
+    measurement = measured(asked, wish, versions=versions, guarantee=guarantee, curator=curator, asker=asker)
+    reading = Reading(asked=asked, measurement=measurement)
+    return released(reading, wish, version=version, ledger=curator.ledger, cached=False)
+
+
+def measured(
+    asked: Asked,
+    wish: Wish,
+    *,
+    versions: Sequence[Version],
+    guarantee: Guarantee,
+    curator: Curator,
+    asker: Asker,
+    also: tuple[str, ...] = (),
+) -> Measurement:
+    """Charge a question and measure it. `also`: earlier measurements of the same cells that it is read with."""
+    quoted = quote(asked, wish, version=versions[0], guarantee=guarantee, ledger=curator.ledger)
     try:
-        measurement = curator.measure(quoted.price, version, analyst=analyst)
+        return curator.measure(
+            quoted.price,
+            versions,
+            text=asked.text,
+            publics=asked.publics,
+            analyst=asker.name,
+            quota=asker.quota,
+            also=also,
+        )
     except BudgetExceeded as problem:
-        problem.hint = problem.hint or affordable(quoted, wish, ledger)
+        problem.hint = problem.hint or affordable(quoted, wish, curator.ledger)
         raise
-    return read(asked, measurement, wish, version=version, ledger=ledger, cached=False)
 
 
-def stored(asked: Asked, wish: Wish, *, version: Version, curator: Curator) -> Measurement | None:
+def again(
+    asked: Asked,
+    earlier: str,
+    wish: Wish,
+    *,
+    versions: Sequence[Version],
+    guarantee: Guarantee,
+    curator: Curator,
+    asker: Asker,
+) -> Release:
+    """Measure an earlier question once more, and read both together: counts and sums by inverse variance.
+
+    Quantiles and discovered keys are measured again, not averaged.
+    """
+    first = curator.stored(earlier)
+    also = () if asked.inquiry.keys else (earlier, *first.also)
+    new = measured(asked, wish, versions=versions, guarantee=guarantee, curator=curator, asker=asker, also=also)
+    return released(_reading(asked, new, curator), wish, version=versions[0], ledger=curator.ledger, cached=False)
+
+
+def _reading(asked: Asked, measurement: Measurement, curator: Curator) -> Reading:
+    others = tuple(curator.stored(id_) for id_ in measurement.also)
+    return Reading(asked=asked, measurement=measurement, others=others)
+
+
+def stored(asked: Asked, wish: Wish, *, version: Version, curator: Curator) -> Reading | None:
     """The most exact stored answer to this question, the newest of equals; None where it is not exact enough."""
-    ids = curator.ledger.find(version.table, version.number, asked.cells.question())
-    found = min((curator.stored(id_) for id_ in reversed(ids)), key=lambda known: known.law.variance(), default=None)
-    if found is None or (wish.within is not None and found.law.half_width(wish.confidence) > wish.within):
+    ids = curator.ledger.find(version.table, version.number, asked.inquiry.question())
+    readings = [_reading(asked, curator.stored(id_), curator) for id_ in reversed(ids)]
+    found = min(readings, key=lambda reading: reading.variance(), default=None)
+    if found is None or wish.within is None:
+        return found
+    try:
+        ends = [each for row in found.intervals(wish.confidence) for each in row if each is not None]
+        widths = [(Fraction(high) - Fraction(low)) / 2 for low, high in ends]
+    except (TypeError, ValueError):  # dates and texts have no width
         return None
-    return found
+    return found if all(width <= wish.within for width in widths) else None
 
 
 def refusal(quoted: Quote, wish: Wish, ledger: Ledger) -> BudgetExceeded:
     """The refusal of a question that the budget does not hold, as a charge would give it."""
-    account = ledger.refresh().accounts.get(quoted.version.population) or Account(
-        name=quoted.version.population, guarantee=quoted.guarantee
-    )
-    found = exceeded(account, Cost.of(events.loss(quoted.price.event)), quoted.decision)
+    found = exceeded(account_of(quoted, ledger), Cost.of(events.loss(quoted.price.event)), quoted.decision)
     found.hint = affordable(quoted, wish, ledger)
     return found
 
@@ -189,19 +304,20 @@ def affordable(quoted: Quote, wish: Wish, ledger: Ledger) -> str:
     epsilon = Fraction(exact.units_down(max(pure, rho), 10**6), 10**6)
     if epsilon <= 0:
         return "a question about a group nobody has asked about yet, or ask the owner to grant more"
-    cheap = price(
-        quoted.asked.cells,
-        version.schema.unit,
-        epsilon=min(epsilon, exact.MAX_QUESTION_EPSILON),
-        gaussian=rho > pure,
-    )
-    width = cheap.mechanism.half_width(wish.confidence)
-    return f"--epsilon {exact.show(epsilon)} (each cell within {width}), or a group nobody has asked about yet"
+    cheap = Wish(epsilon=min(epsilon, exact.MAX_QUESTION_EPSILON), confidence=wish.confidence, delta=wish.delta)
+    try:
+        found = _quoted(quoted.asked, cheap, version, quoted.guarantee, ledger, gaussian=rho > pure, because="").price
+        widths = [width_of(found, output, wish.confidence) for output in quoted.asked.outputs]
+        width = max((each for each in widths if each is not None), default=None)
+    except UsageError:
+        width = None
+    told = "" if width is None else f" (each cell within {exact.show(width, up=True)})"
+    return f"--epsilon {exact.show(epsilon)}{told}, or a group nobody has asked about yet"
 
 
-def counts_left(limits: Limits, room: Room, *, width: int) -> int:
+def counts_left(limits: Limits, room: Room, *, width: int, rows: int = 1) -> int:
     """How many more counts of everybody, each within `width` at 95%, the budget holds."""
-    rows = Sensitivity(l0=1, l1=1, l2_squared=1, linf=1, because=())
+    moves = Sensitivity(l0=1, l1=rows, l2_squared=rows**2, linf=rows, because=())
     found = []
     for gaussian, limit, left, units in (
         (False, limits.pure, room.pure, exact.EPSILON_UNITS),
@@ -210,144 +326,85 @@ def counts_left(limits: Limits, room: Room, *, width: int) -> int:
     ):
         if limit is None:
             continue
-        epsilon = epsilon_within(rows, width=Fraction(width), confidence=Fraction(95, 100), gaussian=gaussian)
+        epsilon = cheapest(_within(moves, width, gaussian=gaussian), width=Fraction(width))
         price_each = epsilon if units == exact.EPSILON_UNITS else epsilon**2 / 2
         found.append(left // exact.units_up(price_each, units))
     return max(found, default=0)
 
 
-def read(
-    asked: Asked, measurement: Measurement, wish: Wish, *, version: Version, ledger: Ledger, cached: bool
-) -> Release:
-    """A measurement as the rows that the question asked for, sorted by its keys as selected."""
+def _within(moves: Sensitivity, width: int, *, gaussian: bool) -> Callable[[Fraction], bool]:
+    def good(epsilon: Fraction) -> bool:
+        try:
+            law: Law = (
+                DiscreteGaussian(sigma2=moves.l2_squared / epsilon**2)
+                if gaussian
+                else DiscreteLaplace(scale=moves.l1 / epsilon)
+            )
+        except UsageError:
+            return False
+        return law.tail(width) <= Fraction(5, 100)
+
+    return good
+
+
+def released(reading: Reading, wish: Wish, *, version: Version, ledger: Ledger, cached: bool) -> Release:
+    """A reading as a release, with where the budget stands."""
     standing = ledger.standing(version.population)
-    paid = cost_of(measurement.event)
-    free = Spending(epsilon=Fraction(0), rho=Fraction(0), delta=Fraction(0))
-    return Release(
+    measurement = reading.measurement
+    columns = tuple(ReleaseColumn(name=output.name, kind=_kind(output)) for output in reading.asked.outputs)
+    found = Release(
         id=measurement.id,
         table=version.table,
         version=version.number,
-        columns=tuple(ReleaseColumn(name=output.name, kind=output.kind) for output in asked.outputs),
-        rows=_rows(asked, measurement),
-        law=measurement.law,
+        columns=columns,
+        rows=reading.rows,
+        intervals=reading.intervals(wish.confidence),
         event=measurement.event,
         confidence=wish.confidence,
-        cost=free if cached else paid,
+        cost=FREE if cached else cost_of(measurement.event),
         spent=spending(standing.spent),
         remaining=spending(standing.remaining),
         cached=cached,
-        warnings=tuple(_warnings(measurement, wish, cached=cached)),
+        reread=reading.intervals,
     )
+    return replace(found, warnings=tuple(_warnings(found, reading, wish, version, ledger)))
 
 
-def _rows(asked: Asked, measurement: Measurement) -> tuple[tuple[Any, ...], ...]:
-    axes = asked.cells.axes
-    noisy = np.array(measurement.noisy_values, dtype=object).reshape(measurement.shape)
-    shown = list(dict.fromkeys(output.axis for output in asked.outputs if output.axis is not None))
-    order = [*shown, *(place for place in range(len(axes)) if place not in shown)]
-    rows = []
-    for places in itertools.product(*(range(axes[place].size) for place in order)):
-        at = dict(zip(order, places, strict=True))
-        value = noisy[tuple(at[place] for place in range(len(axes)))]
-        rows.append(
-            tuple(
-                int(value) if output.axis is None else axes[output.axis].labels[at[output.axis]]
-                for output in asked.outputs
-            )
+def _kind(output: Output) -> Literal["key", "noisy", "derived"]:
+    if output.key is not None or output.grouping is not None:
+        return "key"
+    return "noisy" if output.plain is not None or output.quantile is not None else "derived"
+
+
+def _warnings(release: Release, reading: Reading, wish: Wish, version: Version, ledger: Ledger) -> list[str]:
+    told = list(reading.asked.warnings)
+    paid = ledger.state.charges[release.id].price
+    if release.cached and wish.epsilon is not None and paid < wish.epsilon:
+        told.append(
+            "this is the stored answer, measured at a smaller epsilon; "
+            f"discreet again {release.id} adds to it, --fresh draws anew, and both are charged"
         )
-    return tuple(rows)
-
-
-def _warnings(measurement: Measurement, wish: Wish, *, cached: bool) -> list[str]:
-    told = []
-    if cached and wish.epsilon is not None and _price_of(measurement) < wish.epsilon:
-        told.append("this is the stored answer, measured at a smaller epsilon; a fresh draw (--fresh) is charged")
-    width = measurement.law.half_width(wish.confidence)
-    cells = len(measurement.noisy_values)
-    drowned = sum(value <= width for value in measurement.noisy_values)
+    told += _bias(reading.asked, version)
+    if reading.found is not None and reading.found.threshold is not None:
+        told.append(f"keys that fewer than about {reading.found.threshold:,} persons share do not show")
+    columns = [place for place, column in enumerate(release.columns) if column.kind != "key"]
+    cells = [(row, place) for row in range(len(release.rows)) for place in columns]
+    drowned = sum(release.drowned(row, place) for row, place in cells)
     if drowned:
-        which = "the number is" if cells == 1 else f"{drowned} of {cells} numbers are"
-        told.append(f"{which} no larger than the noise of ± {width}; a larger epsilon or wider groups would show more")
+        which = "the number is" if len(cells) == 1 else f"{drowned} of {len(cells)} numbers are"
+        told.append(f"{which} no larger than the noise; a larger epsilon or wider groups would show more")
     return told
 
 
-def _price_of(measurement: Measurement) -> Fraction:
-    """The epsilon a measurement was bought at, rounded up."""
-    match measurement.event:
-        case Laplace(scale=scale, l1=l1):
-            return l1 / scale
-        case Gaussian(sigma2=sigma2, l2_squared=l2_squared):
-            return exact.sqrt(l2_squared / sigma2, up=True)
-        case _:
-            return Fraction(0)
-
-
-def explain(quoted: Quote, known: Measurement | None, *, confidence: Fraction, ledger: Ledger) -> dict[str, Any]:
-    """What `discreet explain` says, as JSON data; the keys are a contract. `known`: a stored answer, which is free."""
-    after = standing_after(quoted, ledger, free=known is not None)
-    cost = Spending(epsilon=Fraction(0), rho=Fraction(0), delta=Fraction(0)) if known else cost_of(quoted.price.event)
-    moves, mechanism = quoted.price.sensitivity, quoted.price.mechanism
-    laplace = isinstance(mechanism, DiscreteLaplace)
-    scale = mechanism.scale if isinstance(mechanism, DiscreteLaplace) else exact.sqrt(mechanism.sigma2, up=True)
-    noise = {
-        "mechanism": "discrete Laplace" if laplace else "discrete Gaussian",
-        "scale": exact.as_float(scale, up=True),
-        "plus_minus": mechanism.half_width(confidence),
-        "because": quoted.because,
-    }
-    return {
-        "accepted": True,
-        "cost": cost.to_data(up=True),
-        "spent_after": spending(after.spent).to_data(up=True),
-        "remaining_after": spending(after.remaining).to_data(up=False),
-        "sensitivity": {
-            "l0": moves.l0,
-            "l1": moves.l1,
-            "l2": exact.as_float(exact.sqrt(Fraction(moves.l2_squared), up=True), up=False),
-            "linf": moves.linf,
-            "because": list(moves.because),
-        },
-        "noise": [{"column": output.name} | noise for output in quoted.asked.outputs if output.kind == "noisy"],
-        "stored": None if known is None else {"release": known.id, "plus_minus": known.law.half_width(confidence)},
-        "cells": quoted.asked.cells.size,
-        "confidence": float(confidence),
-        "region": region_words(quoted.asked, quoted.version),
-        "filter": quoted.decision.arm or "none",
-        "engine_sql": count_sql(quoted.asked.cells, quoted.version.schema, source=f'"{quoted.version.table}"'),
-    }
-
-
-def region_words(asked: Asked, version: Version) -> str:
-    """The people a question can touch, in words."""
-    region = asked.cells.region
-    if region.is_whole:
-        return f"everybody in {version.table}"
-    boxes = [" and ".join(_side(version, name, allowed) for name, allowed in box.sides.items()) for box in region.boxes]
-    return " or ".join(boxes)
-
-
-def _side(version: Version, name: str, allowed: Any) -> str:
-    column = version.schema.column(name)
-
-    def label(code: Any) -> str:
-        if isinstance(code, str):
-            return repr(code)
-        try:
-            return str(column.label(code))  # type: ignore[union-attr]
-        except OverflowError:  # beyond the calendar
-            return str(code)
-
-    words = []
-    for low, high in allowed.runs:
-        if isinstance(low, int) and isinstance(high, int):
-            ends = [label(code) for code in (range(low, high) if high - low <= 3 else (low, high - 1))]
-            words.append(", ".join(ends) if high - low <= 3 else " to ".join(ends))
-        elif isinstance(low, str) and high == low + "\0":
-            words.append(repr(low))
-        else:
-            low_word = "" if low is None else f"from {label(low)} "
-            high_word = "" if high is None else f"up to {label(high - 1 if isinstance(high, int) else high)}"
-            words.append((low_word + high_word).strip() or "anything")
-    if allowed.null:
-        words.append("NULL")
-    return f"{name} is {' or '.join(words)}"
+def _bias(asked: Asked, version: Version) -> list[str]:
+    """What the declaration takes away before anything is counted. The noise intervals do not speak of it."""
+    told = []
+    unit = version.schema.unit
+    if not unit.is_row:
+        told.append(
+            f"a person counts with at most {unit.rows:,} rows; what lies beyond is left out, "
+            f"and discreet bounds {version.table} --report estimates how much"
+        )
+    if any(isinstance(statistic, Sum) for statistic in asked.inquiry.statistics) or asked.quantiles:
+        told.append("numbers beyond their declared bounds count as the bound")
+    return told

@@ -40,6 +40,7 @@ Ignored = Annotated[Path, typer.Option("--project", help="Every verb takes it; t
 Epsilon = Annotated[str | None, typer.Option("--epsilon", help="How much privacy loss to spend.")]
 Within = Annotated[str | None, typer.Option("--within", help="Spend what it takes to be this exact.")]
 Confidence = Annotated[str, typer.Option("--confidence", help="The confidence of intervals.")]
+Delta = Annotated[str | None, typer.Option("--delta", help="The delta for keys that are discovered.")]
 HERE = Path(".")
 
 #: Stopped by the keyboard, as shells count it.
@@ -125,6 +126,7 @@ def explain(
     epsilon: Epsilon = None,
     within: Within = None,
     confidence: Confidence = "0.95",
+    delta: Delta = None,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
@@ -134,17 +136,19 @@ def explain(
     _one_of(epsilon, within)
     found = discreet.open(project)
     with _noted(found):
-        told = found.sql(sql).explain(epsilon=epsilon, within=within, confidence=confidence)
+        told = found.sql(sql).explain(epsilon=epsilon, within=within, confidence=confidence, delta=delta)
     show.out(told.data, str(told), as_json=as_json)
 
 
 @app.command()
 def query(
-    sql: Annotated[str, typer.Argument(help="The question.")],
+    sql: Annotated[str | None, typer.Argument(help="The question.")] = None,
+    file: Annotated[Path | None, typer.Option("-f", "--file", help="Several statements, as one batch.")] = None,
     epsilon: Epsilon = None,
     within: Within = None,
     confidence: Confidence = "0.95",
     analyst: Annotated[str | None, typer.Option("--analyst", help="Who asks.")] = None,
+    delta: Delta = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Draw anew, and pay, even if it was answered before.")] = False,
     csv: Annotated[Path | None, typer.Option("--csv", help="Also write the rows here.")] = None,
     parquet: Annotated[Path | None, typer.Option("--parquet", help="Also write the rows here.")] = None,
@@ -158,12 +162,59 @@ def query(
     found = discreet.open(project)
     for path in (csv, parquet):
         _writable(path, found)
+    if (sql is None) == (file is None):
+        raise UsageError("ask one question, or a batch with -f", hint='discreet query "SELECT count(*) FROM t"')
+    if file is not None:
+        if csv is not None or parquet is not None or fresh:
+            raise UsageError("a batch has several answers: --csv, --parquet and --fresh go with one question")
+        with _noted(found), show.progress("asking"):
+            releases = found.batch(
+                _read(file), epsilon=epsilon, within=within, confidence=confidence, delta=delta, analyst=analyst
+            )
+        parts = [part for release in releases for part in show.answer(release, found.budget(release.table))]
+        show.out({"answers": [release.to_data() for release in releases]}, parts, as_json=as_json)
+        return
+    assert sql is not None
     with _noted(found), show.progress("asking"):
         release = found.sql(sql).ask(
-            epsilon=epsilon, within=within, confidence=confidence, analyst=analyst, fresh=fresh
+            epsilon=epsilon, within=within, confidence=confidence, delta=delta, analyst=analyst, fresh=fresh
         )
     show.save(release, csv=csv, parquet=parquet)
     show.out(release.to_data(), show.answer(release, found.budget(release.table)), as_json=as_json)
+
+
+@app.command()
+def again(
+    release: Annotated[str, typer.Argument(help="An earlier release: r-…")],
+    epsilon: Annotated[str, typer.Option("--epsilon", help="How much more to spend on it.")],
+    confidence: Confidence = "0.95",
+    analyst: Annotated[str | None, typer.Option("--analyst", help="Who asks.")] = None,
+    project: Folder = HERE,
+    as_json: Json = False,
+) -> None:
+    """Measure an earlier question once more and combine the answers. Charged."""
+    import discreet
+
+    found = discreet.open(project)
+    with _noted(found), show.progress("asking"):
+        answered = found.again(release, epsilon=epsilon, confidence=confidence, analyst=analyst)
+    show.out(answered.to_data(), show.answer(answered, found.budget(answered.table)), as_json=as_json)
+
+
+@app.command()
+def forget(
+    table: Annotated[str, typer.Argument(help="A declared table of persons.")],
+    person: Annotated[list[str], typer.Argument(help="Whom: the value, or values, that name the person.")],
+    project: Folder = HERE,
+    as_json: Json = False,
+) -> None:
+    """Erase a person from a table and those reached through it: an act of the owner."""
+    import discreet
+
+    with show.progress(f"forgetting in {table}"):
+        erased = discreet.open(project).forget(table, person)
+    data, text = show.forgotten(erased)
+    show.out(data, text, as_json=as_json)
 
 
 @app.command()
@@ -287,6 +338,15 @@ def _one_of(epsilon: str | None, within: str | None) -> None:
         raise UsageError("say how much to spend, or how exact to be", hint="--epsilon 0.1, or --within 50")
     if epsilon is not None and within is not None:
         raise UsageError("--epsilon and --within say the same thing twice", hint="give one of the two")
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError as problem:
+        raise UsageError(f"cannot read {str(file)!r}: {problem.strerror}") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{str(file)!r} is not UTF-8 text") from None
 
 
 def _writable(path: Path | None, project: Project) -> None:

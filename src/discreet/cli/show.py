@@ -18,7 +18,7 @@ from discreet import exact
 from discreet.errors import DiscreetError, UsageError
 
 if TYPE_CHECKING:  # a wrong flag should not have to wait for numpy and an engine
-    from discreet.api import Standing
+    from discreet.api import Forgotten, Standing
     from discreet.engines.engine import Making
     from discreet.ledger.chain import Entry
     from discreet.ledger.repair import Repaired, Report
@@ -96,6 +96,12 @@ def refreshed(name: str, version: int, making: Making) -> tuple[dict[str, Any], 
     lines = [f"made version {version} of {name!r} from {making.exact_rows} rows (this note is exact: for the owner)"]
     if version > 1:
         lines.append("  older answers stay; the same question about this version is asked, and paid, anew")
+    if making.exact_persons is not None:
+        lines.append(f"  {making.exact_persons} persons")
+    if making.exact_without_person:
+        lines.append(f"  {making.exact_without_person} rows without a person were left out")
+    if making.exact_truncated:
+        lines.append(f"  {making.exact_truncated} rows beyond rows_per_person were left out")
     for column, nulled in making.exact_nulled.items():
         if nulled:
             lines.append(f"  {column}: {nulled} values did not fit and are NULL")
@@ -106,6 +112,9 @@ def refreshed(name: str, version: int, making: Making) -> tuple[dict[str, Any], 
         "table": name,
         "version": version,
         "rows": making.exact_rows,
+        "persons": making.exact_persons,
+        "without_person": making.exact_without_person,
+        "truncated": making.exact_truncated,
         "nulled": dict(making.exact_nulled),
         "clamped": dict(making.exact_clamped),
     }
@@ -117,20 +126,19 @@ def answer(release: Release, standing: Standing) -> list[Any]:
     table = RichTable(box=None, pad_edge=False, header_style="bold")
     for column in release.columns:
         table.add_column(column.name, justify="left" if column.kind == "key" else "right", no_wrap=True)
-    width = release.plus_minus()
-    for row in release.rows[:MOST_ROWS]:
-        cells = []
-        for cell, column in zip(row, release.columns, strict=True):
-            drowned = column.kind == "noisy" and isinstance(cell, int) and cell <= width
-            cells.append(RichText(_cell(cell, column.kind, width), style="dim" if drowned else ""))
-        table.add_row(*cells)
+    places = range(len(release.columns))
+    for row in range(min(MOST_ROWS, len(release.rows))):
+        shown = [release.shown(row, place) for place in places]
+        told = [f"{cell} ~" if release.drowned(row, place) else cell for place, cell in enumerate(shown)]
+        table.add_row(*(RichText(cell) for cell in told))
     lines: list[Any] = [table]
     if len(release.rows) > MOST_ROWS:
         lines.append(f"… {len(release.rows) - MOST_ROWS} more rows; --csv FILE writes them all")
     price = "stored answer: free" if release.cached else f"cost {_spending(release.cost)}"
     lines += [
         "",
-        f"± is noise: each exact number, taken alone, lies inside with {float(release.confidence):.0%} confidence.",
+        f"± is noise: each exact number, taken alone, lies inside with {float(release.confidence):.0%} confidence"
+        f"{'; ~ marks numbers no larger than theirs' if _some_drowned(release) else ''}.",
         f"{price}; {_spending(standing.spent)} spent of {_spending(standing.limit)}. "
         f"Release {release.id}, version {release.version}.",
     ]
@@ -138,10 +146,22 @@ def answer(release: Release, standing: Standing) -> list[Any]:
     return lines
 
 
-def _cell(cell: Any, kind: str, width: int) -> str:
-    if kind == "noisy":
-        return f"{cell} ± {width}"
-    return "NULL" if cell is None else str(cell).lower() if isinstance(cell, bool) else str(cell)
+def _some_drowned(release: Release) -> bool:
+    return any(
+        release.drowned(row, place)
+        for row in range(len(release.rows[:MOST_ROWS]))
+        for place in range(len(release.columns))
+    )
+
+
+def forgotten(erased: Forgotten) -> tuple[dict[str, Any], str]:
+    """What forgetting erased: exact, for the owner only."""
+    tables = ", ".join(erased.tables)
+    text = (
+        f"erased {erased.exact_rows} rows from every version of {tables} (this note is exact: for the owner)\n"
+        "  answers given before stay, and so does what they cost; later versions leave this person out"
+    )
+    return {"tables": list(erased.tables), "rows": erased.exact_rows}, text
 
 
 def _spending(spending: Spending, *, up: bool = True) -> str:

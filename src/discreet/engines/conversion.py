@@ -23,7 +23,7 @@ from typing import Literal, assert_never
 
 from discreet.engines.stored import MOST_STORED, bounds
 from discreet.schema.column import Boolean, Category, Column, Moment, Number, Text
-from discreet.sql.write import text_literal
+from discreet.sql.emit import text_literal
 
 Kind = Literal["boolean", "integer", "number", "date", "timestamp", "nanoseconds", "text", "word"]
 

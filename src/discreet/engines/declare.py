@@ -4,6 +4,7 @@ Guarantee: the stored form of a row depends on that row and the declaration alon
 Because: each expression of `conversion` looks at one value of the row; a category's list is joined
     by equality on a key without doubles, so a row meets at most one entry; nothing else is joined,
     sorted, grouped or counted over; and how a CSV is cut into rows is set by its header.
+Persons with many rows are made in `persons`, from the same SELECT.
 
 The counts for the owner come from the same pass. The file is readable by its owner only from birth
 and takes its name only when it is whole and on disk.
@@ -13,10 +14,10 @@ from __future__ import annotations
 
 import glob
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 import duckdb
 import pyarrow as pa
@@ -30,33 +31,37 @@ from discreet.engines.stored import arrow_schema, bounds, check_declarable, new_
 from discreet.errors import DiscreetError, SchemaError, UsageError
 from discreet.schema.column import Boolean, Category, Column, Moment, Number, type_name
 from discreet.schema.schema import Schema
-from discreet.sql.write import identifier, text_literal
+from discreet.sql.emit import identifier, text_literal
 
 #: Rows in one group of the file: large enough to scan fast, small enough to share among threads.
 ROWS_AT_ONCE = 122_880
 
+Result = TypeVar("Result")
+
 
 def declare(cursor: duckdb.DuckDBPyConnection, schema: Schema, source: Source, *, target: Path) -> Making:
-    """Make the declared table of `source` at `target`."""
+    """Make the declared table of `source` at `target`, where each row is a unit."""
     check_declarable(schema)
-    places = [source.place(column.name) for column in schema.columns]
     with readable(source), new_file(target) as stream, source.at_rest():
-        names, types = source_columns(cursor, source)
-        kinds = [_kind(column, types[place], source) for column, place in zip(schema.columns, places, strict=True)]
-        values = [f"s.{identifier(names[place])}" for place in places]
-        _lists(cursor, schema)
-        try:
-            sql = select_sql(schema, values, kinds, source=source_sql(source))
+        values, kinds = prepare(cursor, schema, source)
+
+        def write(rows: str) -> Making:
+            sql = select_sql(schema, values, kinds, source=rows)
             return _write(cursor.sql(sql).to_arrow_reader(ROWS_AT_ONCE), schema, stream)
-        except (duckdb.Error, pa.ArrowException, OSError) as problem:
-            # Several threads cannot always place a quoted field of many lines, and fail by where it lies; one can.
-            # One thread alone would take a quote that never ends, so that is refused here.
-            if source.kind != "csv" or "unterminated quote" in str(problem):
-                raise
-            stream.seek(0)
-            stream.truncate()
-            sql = select_sql(schema, values, kinds, source=source_sql(source, parallel=False))
-            return _write(cursor.sql(sql).to_arrow_reader(ROWS_AT_ONCE), schema, stream)
+
+        return patiently(source, write)
+
+
+def patiently(source: Source, act: Callable[[str], Result]) -> Result:
+    """What `act` makes of a source, given as SQL; it may be called twice, and begins anew the second time."""
+    try:
+        return act(source_sql(source))
+    except (duckdb.Error, pa.ArrowException, OSError) as problem:
+        # Several threads cannot always place a quoted field of many lines, and fail by where it lies; one can.
+        # One thread alone would take a quote that never ends, so that is refused here.
+        if source.kind != "csv" or "unterminated quote" in str(problem):
+            raise
+    return act(source_sql(source, parallel=False))
 
 
 def source_sql(source: Source, *, parallel: bool = True) -> str:
@@ -80,18 +85,43 @@ def source_columns(cursor: duckdb.DuckDBPyConnection, source: Source) -> tuple[l
     return [row[0] for row in found], [row[1] for row in found]
 
 
-def select_sql(schema: Schema, values: list[str], kinds: list[Kind], *, source: str) -> str:
-    """The declared table and, beside each column, what the owner is told about it."""
-    inner, outer, joins = [], [], []
+def prepare(cursor: duckdb.DuckDBPyConnection, schema: Schema, source: Source) -> tuple[list[str], list[Kind]]:
+    """Where the declared columns stand in the source, which is s, and of what kind they are; their lists are made."""
+    places = [source.place(column.name) for column in schema.columns]
+    _lists(cursor, schema)
+    names, types = source_columns(cursor, source)
+    kinds = [_kind(column, types[place], source) for column, place in zip(schema.columns, places, strict=True)]
+    return [f"s.{identifier(names[place])}" for place in places], kinds
+
+
+def select_sql(
+    schema: Schema,
+    values: list[str],
+    kinds: list[Kind],
+    *,
+    source: str,
+    joins: Sequence[str] = (),
+    beside: Mapping[str, str] | None = None,
+    where: str = "true",
+    places: Collection[int] | None = None,
+    told: bool = True,
+) -> str:
+    """The declared table and, beside each column, what the owner is told about it.
+
+    For persons: further `joins`, other values `beside` by name, a condition, only some `places`, nothing told.
+    """
+    inner, outer, lists = [f"{value} AS {name}" for name, value in (beside or {}).items()], list(beside or {}), []
     for place, (column, value, kind) in enumerate(zip(schema.columns, values, kinds, strict=True)):
+        if places is not None and place not in places:
+            continue
         inner.append(f"{raw_sql(column, value, kind, code=f'list_{place}.code')} AS raw_{place}")
         inner.append(f"{value} IS NOT NULL AS given_{place}")
         outer.append(f"CAST({_filled(column, place)} AS {storage(column)}) AS stored_{place}")
-        outer += _tellings(column, place)
+        outer += _tellings(column, place) if told else []
         if isinstance(column, Category):
-            joins.append(f"LEFT JOIN list_{place} ON {word_sql(value, kind)} = list_{place}.word")
-    return "SELECT\n  {}\nFROM (\n  SELECT\n    {}\n  FROM {} AS s\n  {}\n)".format(
-        ",\n  ".join(outer), ",\n    ".join(inner), source, "\n  ".join(joins)
+            lists.append(f"LEFT JOIN list_{place} ON {word_sql(value, kind)} = list_{place}.word")
+    return "SELECT\n  {}\nFROM (\n  SELECT\n    {}\n  FROM {} AS s\n  {}\n  WHERE {}\n)".format(
+        ",\n  ".join(outer), ",\n    ".join(inner), source, "\n  ".join([*joins, *lists]), where
     )
 
 
@@ -148,36 +178,48 @@ def _kind(column: Column, source_type: str, source: Source) -> Kind:
 
 def _write(batches: Iterable[Any], schema: Schema, stream: BinaryIO) -> Making:
     """Write the stored columns, count the rest."""
-    tally = _Tally(schema)
-    few = [column.name for column in schema.columns if storage(column) not in ("INTEGER", "BIGINT")]
-    with pq.ParquetWriter(stream, arrow_schema(schema), use_dictionary=few) as writer:
+    tally = Tally(schema)
+    with new_writer(schema, stream) as writer:
         for batch in batches:
-            writer.write_batch(tally.stored(batch))
-    return tally.making()
+            tally.count(batch)
+            writer.write_batch(stored_columns(batch, schema))
+    return tally.making(exact_rows=tally.exact_rows)
 
 
-class _Tally:
-    """Parts the stored columns of a batch from the counts for the owner."""
+def new_writer(schema: Schema, stream: BinaryIO) -> Any:
+    """A Parquet writer for a declared table, from the start of `stream`."""
+    stream.seek(0)
+    stream.truncate()
+    few = [column.name for column in schema.columns if storage(column) not in ("INTEGER", "BIGINT")]
+    return pq.ParquetWriter(stream, arrow_schema(schema), use_dictionary=few)
+
+
+def stored_columns(batch: Any, schema: Schema) -> Any:
+    """The columns of a batch that are stored."""
+    kept = [batch.column(f"stored_{place}") for place in range(len(schema.columns))]
+    kept += [] if schema.unit.is_row else [batch.column("person")]
+    return pa.RecordBatch.from_arrays(kept, schema=arrow_schema(schema))
+
+
+class Tally:
+    """The counts for the owner."""
 
     def __init__(self, schema: Schema) -> None:
+        self.exact_rows = 0
         self._schema = schema
-        self._arrow = arrow_schema(schema)
-        self._rows = 0
         ordered = [column for column in schema.columns if isinstance(column, Number | Moment)]
         self._nulled = {column.name: 0 for column in schema.columns}
         self._clamped = {column.name: 0 for column in ordered}
 
-    def stored(self, batch: Any) -> Any:
-        self._rows += batch.num_rows
+    def count(self, batch: Any) -> None:
+        self.exact_rows += batch.num_rows
         for place, column in enumerate(self._schema.columns):
             self._nulled[column.name] += pc.sum(batch.column(f"nulled_{place}")).as_py() or 0
             if column.name in self._clamped:
                 self._clamped[column.name] += pc.sum(batch.column(f"clamped_{place}")).as_py() or 0
-        kept = [batch.column(f"stored_{place}") for place in range(len(self._schema.columns))]
-        return pa.RecordBatch.from_arrays(kept, schema=self._arrow)
 
-    def making(self) -> Making:
-        return Making(exact_rows=self._rows, exact_nulled=self._nulled, exact_clamped=self._clamped)
+    def making(self, **counts: int) -> Making:
+        return Making(exact_nulled=self._nulled, exact_clamped=self._clamped, **counts)
 
 
 @contextmanager

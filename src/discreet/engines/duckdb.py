@@ -12,22 +12,28 @@ import glob
 import os
 import threading
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.accounting.region import Region
 from discreet.engines import source as sources
-from discreet.engines.engine import EngineFailure, Exact, Making
-from discreet.plan.cells import Cells
-from discreet.schema.schema import Schema, Table
-from discreet.sql.write import count_sql, text_literal
-
-#: A declared table is one file of ours: its folder's name must not add columns to it.
-_DECLARED = "read_parquet(?, hive_partitioning = false)"
+from discreet.engines.engine import EngineFailure, Exact, ExactKeys, Making, Tables
+from discreet.engines.ownership import Ownership
+from discreet.engines.stored import PERSON, persons_file, working_folder
+from discreet.mechanisms.addition import Integers
+from discreet.plan.cells import Cells, Found
+from discreet.plan.expressions import Expression, Words
+from discreet.plan.relation import Plan, Scan
+from discreet.plan.statistics import Sum
+from discreet.schema.schema import Table
+from discreet.sql.emit import identifier, text_literal
+from discreet.sql.write import HALF, Names, count_sql, keys_sql
 
 #: Open databases kept, each for one set of folders.
 _MOST_OPEN = 8
@@ -56,23 +62,66 @@ class DuckDBEngine:
         with self._cursor({file.parent for file in found.files}) as cursor:
             return propose(cursor, found)
 
-    def declare(self, table: Table, *, folder: Path, target: Path) -> Making:
-        """Make the declared table at `target`: see `discreet.engines.declare`."""
-        from discreet.engines.declare import declare
+    def declare(
+        self,
+        table: Table,
+        *,
+        folder: Path,
+        target: Path,
+        key: bytes | None = None,
+        tag_key: bytes | None = None,
+        path: tuple[Table, ...] = (),
+        forgotten: Collection[bytes] = (),
+    ) -> Making:
+        """Make the declared table at `target`: see `declare`, and `persons` for persons with many rows."""
+        if table.schema.unit.is_row:
+            from discreet.engines.declare import declare
 
-        found = sources.find(table.source, folder=folder)
-        with self._cursor({file.parent for file in found.files}) as cursor:
-            return declare(cursor, table.schema, found, target=target)
+            found = sources.find(table.source, folder=folder)
+            with self._cursor({file.parent for file in found.files}) as cursor:
+                return declare(cursor, table.schema, found, target=target)
+        from discreet.engines.persons import declare_persons
 
-    def count(self, cells: Cells, schema: Schema, *, file: Path) -> Exact:
-        """The exact cells over the declared table in `file`. Fails only as EngineFailure."""
+        ownership = Ownership(
+            table=table, path=path, key=key or b"", tag_key=tag_key or b"", forgotten=frozenset(forgotten)
+        )
+        chain = tuple(sources.find(one.source, folder=folder) for one in (table, *path))
+        folders = {str(file.parent) for found in chain for file in found.files}
+        # Persons are grouped and ranked, which may need more than memory holds: a database of its own may use a folder.
+        with working_folder(target) as spill:
+            connection = _connect(tuple(sorted(folders)), threads=self._threads, memory_mb=self._memory_mb, spill=spill)
+            try:
+                return declare_persons(connection, ownership, chain, target=target)
+            finally:
+                connection.close()
+
+    def count(self, cells: Cells, region: Region, *, tables: Tables) -> Exact:
+        """The exact cells. Fails only as EngineFailure."""
         try:
-            file = file.absolute()
-            with self._cursor({file.parent}) as cursor, self._deadline(cursor):
-                sql = count_sql(cells, schema, source=_DECLARED)
-                found = cursor.execute(sql, [glob.escape(str(file))]).fetchnumpy()
-            return Exact(_dense(np.asanyarray(found["cell"]), np.asarray(found["rows"]), size=cells.size))
+            with self._cursor(tables.folders()) as cursor, self._deadline(cursor):
+                names = _Named(tables=tables)
+                if cells.found is not None:
+                    _register(cursor, cells.found)
+                _publics(cursor, tables)
+                sql = count_sql(cells, region, names=names.names())
+                found = cursor.execute(sql, names.files).fetchnumpy()
+            return Exact(_dense(found, cells))
         except Exception as problem:  # Whatever it is, the question was charged, and the cause may hold a cell.
+            raise EngineFailure("the declared table could not be counted") from problem
+
+    def keys(
+        self, plan: Plan, keys: tuple[Expression, ...], region: Region, *, persons: bool, tables: Tables
+    ) -> ExactKeys:
+        """The keys that exist, sorted, and the exact number of persons of each. Fails only as EngineFailure."""
+        try:
+            with self._cursor(tables.folders()) as cursor, self._deadline(cursor):
+                names = _Named(tables=tables)
+                _publics(cursor, tables)
+                sql = keys_sql(plan, keys, region, persons=persons, names=names.names())
+                rows = cursor.execute(sql, names.files).fetchall()
+            counts = np.array([row[-1] for row in rows], dtype=np.int64)
+            return ExactKeys(tuple(tuple(row[:-1]) for row in rows), counts)
+        except Exception as problem:
             raise EngineFailure("the declared table could not be counted") from problem
 
     def close(self) -> None:
@@ -129,8 +178,10 @@ def _usable_processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _connect(folders: tuple[str, ...], *, threads: int, memory_mb: int) -> duckdb.DuckDBPyConnection:
-    """A database in memory that can read these folders and nothing else, for good."""
+def _connect(
+    folders: tuple[str, ...], *, threads: int, memory_mb: int, spill: Path | None = None
+) -> duckdb.DuckDBPyConnection:
+    """A database in memory that can read these folders and nothing else, for good. `spill`: what memory cannot hold."""
     # A path is read as a glob, so it is asked for in its escaped spelling and opened in its own.
     reached = dict.fromkeys([*folders, *(glob.escape(folder) for folder in folders)])
     connection = duckdb.connect(
@@ -138,7 +189,7 @@ def _connect(folders: tuple[str, ...], *, threads: int, memory_mb: int) -> duckd
         config={
             "threads": threads,
             "memory_limit": f"{memory_mb}MB",
-            "temp_directory": "",
+            "temp_directory": str(spill or ""),
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
             "allow_community_extensions": False,
@@ -175,10 +226,81 @@ def _abandon(databases: _Databases) -> None:
     databases.clear()
 
 
-def _dense(cells: NDArray[np.int64], rows: NDArray[np.int64], *, size: int) -> NDArray[np.int64]:
-    """Every cell, those without rows too."""
-    exact_values = np.zeros(size, dtype=np.int64)
-    if np.ma.isMaskedArray(cells) or (len(cells) and not 0 <= cells.min() <= cells.max() < size):
+class _Named:
+    """Tables as functions over the files of a question, which are parameters: a path is never part of the SQL.
+
+    A declared table is one file of ours: its folder's name must not add columns to it.
+    """
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self.files: dict[str, str] = {}
+
+    def names(self) -> Names:
+        return Names(
+            scan=self._scan,
+            persons=lambda scan: self._parquet(persons_file(self._tables.file(scan))),
+            public=lambda join: f"public_{join.place}",
+        )
+
+    def _scan(self, scan: Scan) -> str:
+        if scan.roster:
+            persons = self._parquet(persons_file(self._tables.file(scan)))
+            return f'(SELECT number AS {identifier(PERSON)}, "rows" FROM {persons})'
+        return self._parquet(self._tables.file(scan))
+
+    def _parquet(self, file: Path) -> str:
+        path = glob.escape(str(file))
+        name = next((name for name, known in self.files.items() if known == path), f"f{len(self.files)}")
+        self.files[name] = path
+        return f"read_parquet(${name}, hive_partitioning = false)"
+
+
+def _register(cursor: duckdb.DuckDBPyConnection, found: Found) -> None:
+    """The discovered keys as a table to join."""
+    import pyarrow as pa
+
+    columns: dict[str, Any] = {
+        f"k{place}": pa.array(
+            [key[place] for key in found.keys], type=pa.string() if isinstance(of, Words) else pa.int64()
+        )
+        for place, of in enumerate(found.of)
+    }
+    cursor.register("found", pa.table({**columns, "place": pa.array(range(found.size), type=pa.int64())}))
+
+
+def _publics(cursor: duckdb.DuckDBPyConnection, tables: Tables) -> None:
+    for place, rows in tables.publics.items():
+        cursor.register(f"public_{place}", rows)
+
+
+def _dense(found: Mapping[str, Any], cells: Cells) -> tuple[Integers, ...]:
+    """Every cell of every statistic, those without rows too."""
+    places = np.asanyarray(found["cell"])
+    if np.ma.isMaskedArray(places) or (len(places) and not 0 <= places.min() <= places.max() < cells.size):
         raise ValueError("a row in a cell that does not exist")
-    exact_values[cells] = rows
+    return tuple(
+        _spread(places, _sums(found, place, statistic.grain), cells.size)
+        if isinstance(statistic, Sum)
+        else _spread(places, np.asarray(found[f"s{place}"], dtype=np.int64), cells.size)
+        for place, statistic in enumerate(cells.statistics)
+    )
+
+
+def _spread(places: NDArray[Any], values: Integers, size: int) -> Integers:
+    exact_values: NDArray[Any] = np.zeros(size, dtype=values.dtype)
+    exact_values[places] = values
     return exact_values
+
+
+def _sums(found: Mapping[str, Any], place: int, grain: int) -> Integers:
+    """floor((high * 2^62 + low) / grain), in 64 bits where it fits."""
+    high = np.asarray(found[f"high{place}"], dtype=np.int64)
+    low = np.asarray(found[f"low{place}"], dtype=np.int64)
+    bits = grain.bit_length() - 1
+    if not high.any():
+        return low >> bits
+    wide = [(int(upper) * 2**HALF + int(lower)) >> bits for upper, lower in zip(high, low, strict=True)]
+    if max(map(abs, wide)) < 2**62:
+        return np.array(wide, dtype=np.int64)
+    return np.array(wide, dtype=object)

@@ -5,22 +5,24 @@ Read it to know what a declared table is and what a count means.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import numpy as np
 
-from discreet.accounting.region import Value
+from discreet.accounting.region import Region, Value
 from discreet.engines import source as sources
-from discreet.engines.engine import EngineFailure, Exact, Making
+from discreet.engines.engine import EngineFailure, Exact, ExactKeys, Making, Tables
+from discreet.engines.memory_count import Counting
+from discreet.engines.ownership import Ownership
 from discreet.engines.stored import arrow_schema, bounds, check_declarable, new_file
 from discreet.engines.values import Given, code_of, propose, rows
-from discreet.plan.cells import Axis, Cells
-from discreet.plan.predicate import holds
+from discreet.plan.cells import Cells
+from discreet.plan.expressions import Expression
+from discreet.plan.relation import Plan
 from discreet.schema.column import Boolean, Category, Column, Moment, Number, Text
-from discreet.schema.schema import Schema, Table
+from discreet.schema.schema import Table
 
 Record = Mapping[str, Value | None]
 
@@ -32,11 +34,28 @@ class MemoryEngine:
         """The names of a source's columns and the types proposed for them, for `discreet add`."""
         return propose(sources.find(str(source), folder=Path()))
 
-    def declare(self, table: Table, *, folder: Path, target: Path) -> Making:
+    def declare(
+        self,
+        table: Table,
+        *,
+        folder: Path,
+        target: Path,
+        key: bytes | None = None,
+        tag_key: bytes | None = None,
+        path: tuple[Table, ...] = (),
+        forgotten: Collection[bytes] = (),
+    ) -> Making:
         """Make the declared table of `table` (its source is relative to `folder`) at `target`."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
+        if not table.schema.unit.is_row:
+            from discreet.engines.memory_persons import declare_persons
+
+            ownership = Ownership(
+                table=table, path=path, key=key or b"", tag_key=tag_key or b"", forgotten=frozenset(forgotten)
+            )
+            return declare_persons(ownership, folder=folder, target=target)
         check_declarable(table.schema)
         source = sources.find(table.source, folder=folder)
         columns = {column: source.place(column.name) for column in table.schema.columns}
@@ -57,17 +76,20 @@ class MemoryEngine:
             exact_clamped={name: clamped[name] for name in ordered},
         )
 
-    def count(self, cells: Cells, schema: Schema, *, file: Path) -> Exact:
-        """The exact cells over the declared table in `file`."""
-        import pyarrow.parquet as pq
-
+    def count(self, cells: Cells, region: Region, *, tables: Tables) -> Exact:
+        """The exact cells."""
         try:
-            exact_values = np.zeros(cells.size, dtype=np.int64)
-            for record in pq.read_table(file, partitioning=None).to_pylist():
-                places = [place(axis, record[axis.column]) for axis in cells.axes]
-                if holds(cells.plan.where, record) and None not in places:
-                    exact_values[flat(cells.shape, places)] += 1
-            return Exact(exact_values)
+            return Exact(Counting(tables=tables, region=region).cells(cells))
+        except Exception as problem:
+            raise EngineFailure("the declared table could not be counted") from problem
+
+    def keys(
+        self, plan: Plan, keys: tuple[Expression, ...], region: Region, *, persons: bool, tables: Tables
+    ) -> ExactKeys:
+        """The keys that exist, sorted, and the exact number of persons of each."""
+        try:
+            found, counts = Counting(tables=tables, region=region).keys(plan, keys, persons=persons)
+            return ExactKeys(tuple(found), np.array(counts, dtype=np.int64))
         except Exception as problem:
             raise EngineFailure("the declared table could not be counted") from problem
 
@@ -98,20 +120,3 @@ def outside(column: Column, value: Given) -> bool:
     code = code_of(column, value)
     limits = bounds(column)
     return isinstance(code, int) and limits is not None and not limits[0] <= code <= limits[1]
-
-
-def place(axis: Axis, code: Value | None) -> int | None:
-    """The number of the cell that a code lies in; None where it lies in none."""
-    if code is None:
-        return axis.size - 1 if axis.null else None
-    if not isinstance(code, int) or not axis.edges[0] <= code < axis.edges[-1]:
-        return None
-    return bisect_right(axis.edges, code) - 1
-
-
-def flat(shape: tuple[int, ...], places: list[int | None]) -> int:
-    """The number of a cell among all cells: the last axis varies fastest."""
-    number = 0
-    for size, here in zip(shape, places, strict=True):
-        number = number * size + (here or 0)
-    return number

@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from discreet.errors import Refused, SchemaError, UsageError
+from discreet.engines.keyed import TAG_BYTES
+from discreet.errors import SchemaError, UsageError
 from discreet.schema.column import Column, Moment, Number, domain
 from discreet.schema.schema import Schema
+from discreet.schema.unit import OURS
 
 #: Codes lie strictly inside 64 bits, so that a number beyond them is still seen to be clamped.
 MOST_STORED = 2**63 - 2
 
 
+#: What a table of persons calls the number of a row's person. No declared column can have this name.
+PERSON = f"{OURS}person"
+
+
+def persons_file(file: Path) -> Path:
+    """The side file of a table of persons: `number`, `tag` and, before truncation, `rows` of each person."""
+    return file.with_name(f"{file.stem}.persons.parquet")
+
+
 def check_declarable(schema: Schema) -> None:
-    """Refuse what this version must not make: an untruncated table of persons could be answered row by row."""
-    if not schema.unit.is_row:
-        raise Refused(
-            f"{schema.table!r} protects persons with many rows, which this version does not make yet",
-            hint="declare a table with one row a person, without `person`",
-        )
+    """Refuse a schema of which no table can be made."""
+    schema.unit.check_columns(column.name for column in schema.columns)
     if not schema.columns:
         raise SchemaError(f"table {schema.table!r} declares no column", hint=f"[tables.{schema.table}.columns.NAME]")
 
@@ -54,15 +62,54 @@ def arrow_schema(schema: Schema) -> Any:
     import pyarrow as pa
 
     types = {"TINYINT": pa.int8(), "SMALLINT": pa.int16(), "INTEGER": pa.int32(), "BIGINT": pa.int64()}
-    return pa.schema([(column.name, types.get(storage(column), pa.string())) for column in schema.columns])
+    columns = [(column.name, types.get(storage(column), pa.string())) for column in schema.columns]
+    return pa.schema(columns if schema.unit.is_row else [*columns, (PERSON, pa.int32())])
+
+
+def persons_schema() -> Any:
+    """The columns of a side file."""
+    import pyarrow as pa
+
+    return pa.schema([("number", pa.int32()), ("tag", pa.binary(TAG_BYTES)), ("rows", pa.int64())])
+
+
+@contextmanager
+def new_pair(target: Path) -> Iterator[tuple[BinaryIO, BinaryIO]]:
+    """A table of persons and its side file, which come to be together.
+
+    The table takes its name last: where it is, its side file is. Two files cannot be replaced at once,
+    so `target` must be a new name.
+    """
+    beside = persons_file(target)
+    if target.exists() or beside.exists():
+        raise ValueError("a table of persons is made under a name of its own")
+    try:
+        with new_file(target) as stream, new_file(beside) as persons:
+            yield stream, persons
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def working_folder(target: Path) -> Iterator[Path]:
+    """A folder for its owner only beside `target`, for what does not fit in memory; it vanishes with all in it."""
+    try:
+        _make_folders(target)
+        folder = tempfile.mkdtemp(dir=target.parent, prefix=".making.")
+    except OSError as problem:
+        raise UsageError(f"the declared table cannot be written: {problem.strerror}") from None
+    try:
+        yield Path(folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
 def new_file(target: Path) -> Iterator[BinaryIO]:
     """A file for its owner only that becomes `target` when it is whole and on disk, and vanishes otherwise."""
     try:
-        for folder in reversed([folder for folder in target.parents if not folder.exists()]):
-            folder.mkdir(mode=0o700)
+        _make_folders(target)
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=".making.")
         try:
             with os.fdopen(handle, "wb") as stream:
@@ -82,3 +129,8 @@ def new_file(target: Path) -> Iterator[BinaryIO]:
         if problem.errno is None:  # not the file system's: a reader that broke off in the middle
             raise
         raise UsageError(f"the declared table cannot be written: {problem.strerror}") from None
+
+
+def _make_folders(target: Path) -> None:
+    for folder in reversed([folder for folder in target.parents if not folder.exists()]):
+        folder.mkdir(mode=0o700)

@@ -15,7 +15,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, get_args
 
-Kind = Literal["open", "population", "grant", "version", "charge", "answer", "failure", "gap", "acknowledge", "adopt"]
+Kind = Literal[
+    "open", "population", "grant", "version", "charge", "answer", "failure", "gap", "acknowledge", "adopt", "forget"
+]  # fmt: skip
 KINDS: frozenset[str] = frozenset(get_args(Kind))
 
 #: What the first entry names as the digest before it.

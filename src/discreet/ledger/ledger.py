@@ -8,10 +8,11 @@ state.py for what entries mean, accounting/filter.py for what is accepted.
 from __future__ import annotations
 
 import hmac
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal
 
 from discreet import exact
 from discreet.accounting import events
@@ -26,7 +27,7 @@ from discreet.ledger.account import Account, Room, Standing, check_rise
 from discreet.ledger.chain import Entry, canonical
 from discreet.ledger.journal import Journal, new_id, sha256_of
 from discreet.ledger.records import Charge
-from discreet.ledger.refusal import refusal
+from discreet.ledger.refusal import check_quota, refusal
 from discreet.ledger.repair import Repaired, Report
 from discreet.ledger.state import State, decision_data
 
@@ -84,14 +85,14 @@ class Ledger:
 
     # -- the owner's acts ---------------------------------------------------------------------
 
-    def declare(self, population: str, guarantee: Guarantee) -> None:
+    def declare(self, population: str, guarantee: Guarantee, *, unit: Literal["row", "person"] = "row") -> None:
         """Open a population's account. Declaring the same again changes nothing."""
         name = _name(population, what="a population's name")
         data = guarantee.to_data()
         with self._journal.section():
             known = self.state.accounts.get(name)
             if known is None:
-                self._journal.append("population", {"population": name, "guarantee": data, "unit": "row"})
+                self._journal.append("population", {"population": name, "guarantee": data, "unit": unit})
             elif known.guarantee.to_data() != data:
                 raise UsageError(
                     f"population {name!r} is declared already, with another budget",
@@ -139,6 +140,21 @@ class Ledger:
             self._journal.append("version", {**body, "version": following})
             return following
 
+    def forget(self, tables: Sequence[str], tag: bytes, *, key: str) -> None:
+        """Keep a tombstone: this person is left out of every later version of these tables.
+
+        `key` marks the key that the tag was made with.
+
+        It is written before anybody is erased, so that a crash between leaves work to do, not a person.
+        """
+        with self._journal.section():
+            for table in tables:
+                if table not in self.state.owners:
+                    raise UsageError(f"the ledger knows no table {table!r}")
+            body = {"tables": sorted(set(tables)), "tag": tag.hex(), "key": key}
+            if any(tag.hex() not in self.state.forgotten.get(table, {}) for table in tables):
+                self._journal.append("forget", body)
+
     # -- questions ----------------------------------------------------------------------------
 
     def preview(
@@ -174,8 +190,11 @@ class Ledger:
         question: str,
         price: object,
         analyst: str | None = None,
+        quota: Fraction | None = None,
     ) -> Charge:
         """Charge an event to a population, or refuse. When this returns, the charge is on the disk.
+
+        `quota`: the most that this analyst may have paid in all, by the prices of their questions.
 
         Guarantee: after every charge that returns, the accepted history satisfies the two-filter rule.
         Because: the decision reads a history that holds every committed charge (the newest entries are
@@ -197,6 +216,8 @@ class Ledger:
         }
         with self._journal.section():
             account = self._chargeable(population, table, version)
+            if quota is not None:
+                check_quota(account, analyst, needed=exact.number(price, name="epsilon"), quota=quota)
             decision = account.decide((table, version), region=region, cost=cost)
             if not decision.accepted:
                 raise refusal(account, cost, decision)

@@ -27,6 +27,19 @@ def refusal(account: Account, cost: Cost, decision: Decision) -> BudgetExceeded:
     return _by_pure(account, limits, cost)
 
 
+def check_quota(account: Account, analyst: str | None, *, needed: Fraction, quota: Fraction) -> None:
+    """Refuse a question that would take an analyst beyond their quota. Prices add, whoever they touch."""
+    paid = account.by_analyst().get(analyst or "", Fraction(0))
+    left = max(Fraction(0), quota - paid)
+    if needed > left:
+        raise _exceeded(
+            f"this question costs epsilon {exact.show(needed, up=True)} and analyst {analyst!r} has "
+            f"{exact.show(left)} left of a quota of {exact.show(quota)}",
+            needed=(needed, Fraction(0)),
+            left=(left, _delta_left(account)),
+        )
+
+
 def _overshoot(spent: int, loss: int, limit: int | None) -> Fraction | None:
     """How far beyond its limit an arm would be; None where it cannot take this loss at all."""
     if not limit or loss >= UNBOUNDED:

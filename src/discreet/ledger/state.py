@@ -7,6 +7,7 @@ an entry or raises; it reads no clock, no file and no data.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -25,6 +26,9 @@ from discreet.ledger.records import Charge, Stored, Touched, Version
 FORMAT = 1
 
 _WHOLE = canonical(Region.whole().to_data())
+
+#: What a population's neighbours differ by.
+UNITS = ("row", "person")
 
 #: After so many failures of charged questions a table is locked until its owner has looked.
 MOST_FAILURES = 3
@@ -45,6 +49,7 @@ class State:
     questions: dict[tuple[str, int, str], list[str]] = field(default_factory=dict)
     failures: dict[str, int] = field(default_factory=dict)
     healed: dict[str, int] = field(default_factory=dict)
+    forgotten: dict[str, dict[str, str]] = field(default_factory=dict)
 
     @property
     def seq(self) -> int:
@@ -138,6 +143,8 @@ class State:
                 return self._acknowledge(body)
             case "adopt":
                 return self._adopt(body, entry)
+            case "forget":
+                return self._forget(body)
             case _:
                 assert_never(kind)
 
@@ -149,7 +156,7 @@ class State:
 
     def _population(self, body: dict[str, Any], entry: Entry) -> Touched:
         name = body["population"]
-        if name in self.accounts or body["unit"] != "row":
+        if name in self.accounts or body["unit"] not in UNITS:
             raise ValueError("declared twice, or a unit that is unknown")
         self.accounts[name] = Account(name=name, guarantee=Guarantee.from_data(body["guarantee"]), seq=entry.seq)
         return Touched(populations=(name,))
@@ -249,6 +256,13 @@ class State:
             self.accounts[name].seal(self.accounts[name].guarantee)
             self.accounts[name].seq = entry.seq
         return Touched(everything=bool(body["sealed"]))
+
+    def _forget(self, body: dict[str, Any]) -> Touched:
+        if not re.fullmatch(r"[0-9a-f]{32}", body["tag"]):
+            raise ValueError("a tombstone without a tag")
+        for table in body["tables"]:
+            self.forgotten.setdefault(str(table), {})[body["tag"]] = str(body["key"])
+        return Touched()
 
 
 def _cost(body: dict[str, Any]) -> Cost:

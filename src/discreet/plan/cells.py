@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
-import itertools
-import json
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-from discreet.accounting.region import Region
+from discreet.accounting.region import Value
 from discreet.errors import Refused
-from discreet.plan.predicate import Predicate, region, to_data
-from discreet.schema.column import Column, Label, Moment, Number, Text, domain, nullable
+from discreet.plan import relation
+from discreet.plan.expressions import Expression
+from discreet.plan.expressions import to_data as expression_data
+from discreet.plan.relation import Plan
+from discreet.plan.statistics import Statistic, statistic_data
+from discreet.schema.column import Label
 
 #: No question has more cells than this: an answer must fit in memory and on a screen.
 MOST_CELLS = 2_000_000
@@ -28,7 +29,7 @@ class Axis:
     `labels` are what the reader sees; they are not part of what is measured.
     """
 
-    column: str
+    of: Expression
     edges: tuple[int, ...]
     null: bool
     labels: tuple[Label, ...]
@@ -37,117 +38,63 @@ class Axis:
     def size(self) -> int:
         return len(self.edges) - 1 + self.null
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scan:
-    """The declared table."""
-
-    table: str
+    def to_data(self) -> Any:
+        return [expression_data(self.of), list(self.edges), self.null]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Filter:
-    """Rows that satisfy a predicate."""
+class Found:
+    """Keys that were discovered: cell i holds the rows whose expressions have the values `keys[i]`."""
 
-    source: Scan
-    where: Predicate
+    of: tuple[Expression, ...]
+    keys: tuple[tuple[Value | None, ...], ...]
 
-
-Plan = Filter
-#: The number of rows in a cell. More statistics come with the SQL issue.
-Statistic = Literal["rows"]
+    @property
+    def size(self) -> int:
+        return len(self.keys)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cells:
-    """A plan, its keys and its statistics. Axes are in the order of their names, so spelling does not matter."""
+    """What an engine counts: a plan, its keys and its statistics. A cell's number is row-major over the axes.
+
+    `found` is the first axis, where there is one.
+    """
 
     plan: Plan
     axes: tuple[Axis, ...]
-    statistics: tuple[Statistic, ...] = ("rows",)
+    statistics: tuple[Statistic, ...]
+    found: Found | None = None
 
     def __post_init__(self) -> None:
-        if list(self.axes) != sorted(self.axes, key=lambda axis: (axis.column, axis.edges)):
-            raise ValueError("axes out of order")
-        if self.size > MOST_CELLS:
-            raise Refused(
-                f"the groups make {self.size:,} cells, more than the {MOST_CELLS:,} that one question may have",
-                hint="group by fewer columns or wider bins",
-            )
-
-    @property
-    def table(self) -> str:
-        return self.plan.source.table
+        if not self.statistics:
+            raise ValueError("cells without a statistic")
+        check_size(self.axes, self.statistics)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return tuple(axis.size for axis in self.axes)
+        own = tuple(axis.size for axis in self.axes)
+        return own if self.found is None else (self.found.size, *own)
 
     @property
     def size(self) -> int:
-        return math.prod(self.shape) * len(self.statistics)
-
-    @property
-    def region(self) -> Region:
-        """Which records the question can touch."""
-        return region(self.plan.where)
+        """The cells of one statistic."""
+        return math.prod(self.shape)
 
     def to_data(self) -> dict[str, Any]:
-        """What is measured, as JSON data; equal questions have equal data."""
+        """What is measured, as JSON data; equal cells have equal data."""
         return {
-            "table": self.table,
-            "where": to_data(self.plan.where),
-            "axes": [[axis.column, list(axis.edges), axis.null] for axis in self.axes],
-            "statistics": list(self.statistics),
+            "plan": relation.to_data(self.plan),
+            "axes": [axis.to_data() for axis in self.axes],
+            "statistics": [statistic_data(statistic) for statistic in self.statistics],
         }
 
-    def question(self) -> str:
-        """The hash of what is measured."""
-        text = json.dumps(self.to_data(), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-        return hashlib.sha256(text.encode()).hexdigest()
 
-
-def axis(column: Column) -> Axis | None:
-    """A column as a group key, by its declared bins or single values; None where its values are not declared."""
-    limits = domain(column)
-    if limits is None or isinstance(column, Text):
-        return None
-    if isinstance(column, Number | Moment) and column.edges is not None:
-        bins = [_interval(column, low, high, last=high == limits[1]) for low, high in _pairs(column.edges)]
-        return Axis(column=column.name, edges=column.edges, null=True, labels=(*bins, None))
-    low, high = limits
-    if isinstance(column, Number | Moment) and high - low > MOST_VALUES:
-        return None
-    null = nullable(column)
-    values = [column.label(code) for code in range(low, high)]
-    return Axis(
-        column=column.name,
-        edges=tuple(range(low, high + 1)),
-        null=null,
-        labels=(*values, None) if null else tuple(values),
-    )
-
-
-def width_axis(column: Number, width: int) -> Axis | None:
-    """`floor(x / width) * width` as a group key: the multiples of `width` codes that meet the bounds."""
-    limits = domain(column)
-    if limits is None or width < 1 or (limits[1] - limits[0]) // width > MOST_VALUES:
-        return None
-    first = limits[0] // width * width
-    edges = tuple(range(first, limits[1] + width, width))
-    edges = edges if edges[-2] < limits[1] else edges[:-1]
-    return Axis(
-        column=column.name,
-        edges=edges,
-        null=True,
-        labels=(*(column.label(edge) for edge in edges[:-1]), None),
-    )
-
-
-def _pairs(edges: tuple[int, ...]) -> list[tuple[int, int]]:
-    return list(itertools.pairwise(edges))
-
-
-def _interval(column: Number | Moment, low: int, high: int, *, last: bool) -> str:
-    """A bin for people: [0, 100), and the last one [500, 20000]."""
-    return f"[{column.label(low)}, {column.label(high - last)}{']' if last else ')'}"
+def check_size(axes: tuple[Axis, ...], statistics: tuple[Statistic, ...]) -> None:
+    """Refuse more cells than an answer may have."""
+    size = math.prod(axis.size for axis in axes) * len(statistics)
+    if size > MOST_CELLS:
+        raise Refused(
+            f"the groups make {size:,} cells, more than the {MOST_CELLS:,} that one question may have",
+            hint="group by fewer columns or wider bins",
+        )

@@ -3,84 +3,279 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 from discreet import exact
-from discreet.accounting.events import Event
+from discreet.accounting.events import Event, Together
+from discreet.accounting.region import Region
 from discreet.accounting.sensitivity import Sensitivity
-from discreet.errors import UsageError
+from discreet.errors import Refused, UsageError
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.mechanisms.quantile import QuantileChoice
+from discreet.mechanisms.threshold import Threshold, threshold_for
+from discreet.mechanisms.topk import TopK, topk_is_cheaper
 from discreet.plan.cells import Cells
-from discreet.plan.stability import sensitivity
-from discreet.schema.unit import PrivacyUnit
+from discreet.plan.expressions import Expression
+from discreet.plan.formula import split
+from discreet.plan.inquiry import Inquiry
+from discreet.plan.relation import Plan
+from discreet.plan.stability import Reach, cells_touched, region, sensitivity
+from discreet.plan.statistics import Persons, Rows
 
 #: `--within` searches epsilon on this grid: fine enough for anybody, coarse enough to read.
 WITHIN_GRID = 10**6
 
+#: How much finding the keys matters beside one noisy number for each.
+_KEYS_NEED = Fraction(1)
+_QUANTILE_NEED = Fraction(1)
+
+Law = DiscreteLaplace | DiscreteGaussian
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Price:
-    """A question, its sensitivity, the noise it gets and the event that this will be.
+class Measure:
+    """Noise on the cells of one grouping set: each statistic has its own sensitivity, share and law."""
 
-    `epsilon` is what was asked: on Laplace it is the pure loss, on a Gaussian only the price rho = epsilon^2 / 2.
-    """
-
+    place: int
+    statistics: tuple[int, ...]
     cells: Cells
-    epsilon: Fraction
-    sensitivity: Sensitivity
-    mechanism: DiscreteLaplace | DiscreteGaussian
+    moves: tuple[Sensitivity, ...]
+    laws: tuple[Law, ...]
+    shares: tuple[Fraction, ...]
 
-    @property
-    def event(self) -> Event:
-        if isinstance(self.mechanism, DiscreteLaplace):
-            return self.mechanism.event(l1=self.sensitivity.l1)
-        return self.mechanism.event(l2_squared=self.sensitivity.l2_squared)
+    def events(self) -> list[Event]:
+        return [event_of(law, moves) for law, moves in zip(self.laws, self.moves, strict=True)]
 
 
-def price(cells: Cells, unit: PrivacyUnit, *, epsilon: Fraction, gaussian: bool = False) -> Price:
-    """Price a question at `epsilon`.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choose:
+    """A quantile in each group, chosen among the bins of the cells' last axis."""
 
-    Guarantee: the event's loss is epsilon (Laplace: scale = l1 / epsilon), or rho = epsilon^2 / 2
-        (Gaussian: sigma^2 = l2^2 / epsilon^2).
+    place: int
+    quantile: int
+    cells: Cells
+    mechanism: QuantileChoice
+    share: Fraction
+
+    def events(self) -> list[Event]:
+        return [self.mechanism.event()]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Discover:
+    """Keys that enough persons share. `answers`: the statistic that its noisy counts already are."""
+
+    plan: Plan
+    keys: tuple[Expression, ...]
+    persons: bool
+    mechanism: Threshold | TopK
+    share: Fraction
+    answers: int | None
+
+    def events(self) -> list[Event]:
+        return [self.mechanism.event()]
+
+
+Step = Discover | Measure | Choose
+
+
+@dataclass(frozen=True, kw_only=True)
+class Price:
+    """An inquiry, its steps with their noise, and the event that they will be.
+
+    `epsilon` is what was asked: on pure mechanisms it is the pure loss, on a Gaussian only the price
+    rho = epsilon^2 / 2.
     """
-    moves = sensitivity(cells, unit)
-    return Price(
-        cells=cells,
-        epsilon=epsilon,
-        sensitivity=moves,
-        mechanism=mechanism(moves, epsilon=epsilon, gaussian=gaussian),
-    )
+
+    inquiry: Inquiry
+    reach: Reach
+    epsilon: Fraction
+    steps: tuple[Step, ...]
+
+    @cached_property
+    def event(self) -> Event:
+        found = [event for step in self.steps for event in step.events()]
+        return found[0] if len(found) == 1 else Together(events=tuple(found))
+
+    @cached_property
+    def region(self) -> Region:
+        """Whom the question can touch."""
+        return region_of(self.inquiry, self.reach)
 
 
-def mechanism(moves: Sensitivity, *, epsilon: Fraction, gaussian: bool) -> DiscreteLaplace | DiscreteGaussian:
-    """The noise that this epsilon buys for cells that move so far."""
+def event_of(law: Law, moves: Sensitivity) -> Event:
+    """What noise of this law on cells that move so far will be."""
+    if isinstance(law, DiscreteLaplace):
+        return law.event(l1=moves.l1)
+    return law.event(l2_squared=moves.l2_squared)
+
+
+def region_of(inquiry: Inquiry, reach: Reach) -> Region:
+    """Whom an inquiry can touch. Discovered keys look at everybody in the plan."""
+    if inquiry.keys:
+        return reach.region
+    return region([*inquiry.statistics, *(Rows(where=quantile.where) for quantile in inquiry.quantiles)], reach)
+
+
+def price(
+    inquiry: Inquiry,
+    reach: Reach,
+    *,
+    needs: Mapping[int, Fraction],
+    epsilon: Fraction,
+    gaussian: bool = False,
+    delta: Fraction = Fraction(0),
+    confidence: Fraction = Fraction(95, 100),
+) -> Price:
+    """Price an inquiry at `epsilon`, split over its parts so that their errors, weighed by `needs`, are least.
+
+    Guarantee: the event's loss is at most epsilon in the pure sum (Laplace), or rho = epsilon^2 / 2
+        (Gaussian); and `delta` for keys where some are discovered.
+    Because: shares of epsilon, or of rho, add to at most 1, and losses add.
+    """
     exact.positive(epsilon, name="epsilon", most=exact.MAX_QUESTION_EPSILON)
-    if gaussian:
-        return DiscreteGaussian(sigma2=moves.l2_squared / epsilon**2)
-    return DiscreteLaplace(scale=moves.l1 / epsilon)
+    if inquiry.keys and delta <= 0:
+        raise Refused(
+            "keys that are not declared are found by a threshold, which needs a delta",
+            hint="declare the column as a category with its values, or give the table a budget with a delta",
+        )
+    answered = _answered(inquiry, reach)
+    blocks: dict[tuple[str, int, int], Fraction] = {}
+    if inquiry.keys:
+        blocks["keys", 0, 0] = _KEYS_NEED
+    for place in range(len(inquiry.sets)):
+        for index in range(len(inquiry.statistics)):
+            if index != answered:
+                blocks["statistic", place, index] = needs.get(index, Fraction(1))
+        for index in range(len(inquiry.quantiles)):
+            blocks["quantile", place, index] = _QUANTILE_NEED
+    shares = split(blocks, gaussian=gaussian)
+    parts = _Parts(inquiry=inquiry, reach=reach, epsilon=epsilon, gaussian=gaussian, shares=shares, answered=answered)
+    steps: list[Step] = []
+    if inquiry.keys:
+        steps.append(parts.discover(delta))
+    for place in range(len(inquiry.sets)):
+        measured = parts.measure(place)
+        steps += [measured] if measured is not None else []
+        steps += [parts.choose(place, index, confidence) for index in range(len(inquiry.quantiles))]
+    return Price(inquiry=inquiry, reach=reach, epsilon=epsilon, steps=tuple(steps))
 
 
-def epsilon_within(moves: Sensitivity, *, width: Fraction, confidence: Fraction, gaussian: bool = False) -> Fraction:
-    """The cheapest epsilon, on a grid of 1e-6, at which each cell is within `width` with this confidence.
+def _answered(inquiry: Inquiry, reach: Reach) -> int | None:
+    """The statistic that discovering the keys answers by the way: the number of persons of each key."""
+    if not inquiry.keys or inquiry.top is not None or inquiry.sets != ((),):
+        return None
+    wanted = (Persons(), Rows()) if reach.rows == 1 else (Persons(),)
+    return next((place for place, known in enumerate(inquiry.statistics) if known in wanted), None)
 
-    Because the tail at a fixed width falls as epsilon grows, bisection finds it.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Parts:
+    """The steps of one inquiry, each with its share."""
+
+    inquiry: Inquiry
+    reach: Reach
+    epsilon: Fraction
+    gaussian: bool
+    shares: Mapping[tuple[str, int, int], Fraction]
+    answered: int | None
+
+    def _epsilon(self, share: Fraction, *, rho_of_one: Fraction = Fraction(1, 2)) -> Fraction:
+        """The pure epsilon that a share buys: a share of epsilon itself, or what costs that share of rho."""
+        if not self.gaussian:
+            return self.epsilon * share
+        found = exact.sqrt(self.epsilon**2 / 2 * share / rho_of_one, up=False)
+        return Fraction(exact.units_down(found, 10**12), 10**12)
+
+    def _touched(self, place: int) -> int:
+        inquiry = self.inquiry
+        axes = inquiry.sets[place]
+        keys = [*(axis.of for axis in axes), *inquiry.keys]
+        groups = None if inquiry.keys else math.prod(axis.size for axis in axes)
+        return cells_touched(keys, self.reach, groups=groups)
+
+    def discover(self, delta: Fraction) -> Discover:
+        share = self.shares["keys", 0, 0]
+        epsilon = self._epsilon(share)
+        most = cells_touched(self.inquiry.keys, self.reach)
+        top = self.inquiry.top
+        mechanism: Threshold | TopK
+        if top is not None and topk_is_cheaper(keys_per_person=most, k=top, epsilon=epsilon, delta=delta):
+            epsilon = self._epsilon(share, rho_of_one=TopK.rho_of_one(top))
+            mechanism = TopK.within(k=top, epsilon=epsilon, delta=delta, keys_per_person=most)
+        else:
+            noise = DiscreteLaplace(scale=most / epsilon)
+            threshold, _ = threshold_for(noise, keys_per_person=most, delta=delta)
+            mechanism = Threshold(noise=noise, keys_per_person=most, threshold=threshold)
+        return Discover(
+            plan=self.inquiry.plan,
+            keys=self.inquiry.keys,
+            persons=self.reach.rows > 1,
+            mechanism=mechanism,
+            share=share,
+            answers=self.answered,
+        )
+
+    def measure(self, place: int) -> Measure | None:
+        inquiry = self.inquiry
+        wanted = [index for index in range(len(inquiry.statistics)) if index != self.answered]
+        if not wanted:
+            return None
+        touched = self._touched(place)
+        moves = tuple(sensitivity(inquiry.statistics[index], self.reach, touched=touched) for index in wanted)
+        shares = tuple(self.shares["statistic", place, index] for index in wanted)
+        return Measure(
+            place=place,
+            statistics=tuple(wanted),
+            cells=Cells(
+                plan=inquiry.plan,
+                axes=inquiry.sets[place],
+                statistics=tuple(inquiry.statistics[index] for index in wanted),
+            ),
+            moves=moves,
+            laws=tuple(self._law(move, share) for move, share in zip(moves, shares, strict=True)),
+            shares=shares,
+        )
+
+    def _law(self, moves: Sensitivity, share: Fraction) -> Law:
+        if self.gaussian:
+            return DiscreteGaussian(sigma2=moves.l2_squared / (self.epsilon**2 * share))
+        return DiscreteLaplace(scale=moves.l1 / (self.epsilon * share))
+
+    def choose(self, place: int, index: int, confidence: Fraction) -> Choose:
+        quantile, share = self.inquiry.quantiles[index], self.shares["quantile", place, index]
+        mechanism = QuantileChoice(
+            fraction=quantile.fraction,
+            bins=quantile.axis.size,
+            rows=self.reach.rows,
+            epsilon=self._epsilon(share, rho_of_one=QuantileChoice.RHO_OF_ONE),
+            confidence=confidence,
+        )
+        cells = Cells(
+            plan=self.inquiry.plan,
+            axes=(*self.inquiry.sets[place], quantile.axis),
+            statistics=(Rows(where=quantile.where),),
+        )
+        return Choose(place=place, quantile=index, cells=cells, mechanism=mechanism, share=share)
+
+
+def cheapest(good: Callable[[Fraction], bool], *, width: Fraction) -> Fraction:
+    """The cheapest epsilon, on a grid of 1e-6, that is `good`: at which each cell is within `width`.
+
+    Because what is within a fixed width at one epsilon is so at a larger one, bisection finds it.
     """
     if width <= 0:
         raise UsageError(f"--within must be above 0, got {exact.show(width)}")
-    reach = math.floor(width)
-
-    def good(steps: int) -> bool:
-        noise = mechanism(moves, epsilon=Fraction(steps, WITHIN_GRID), gaussian=gaussian)
-        return noise.tail(reach) <= 1 - confidence
-
     low, high = 1, int(exact.MAX_QUESTION_EPSILON) * WITHIN_GRID
-    if not good(high):
+    if not good(Fraction(high, WITHIN_GRID)):
         raise UsageError(f"no epsilon up to {exact.show(exact.MAX_QUESTION_EPSILON)} is within {exact.show(width)}")
     while low < high:
         middle = (low + high) // 2
-        low, high = (low, middle) if good(middle) else (middle + 1, high)
+        low, high = (low, middle) if good(Fraction(middle, WITHIN_GRID)) else (middle + 1, high)
     return Fraction(low, WITHIN_GRID)
 
 

@@ -1,36 +1,261 @@
-"""Plan to sensitivity: how far the exact cells move when one privacy unit comes or goes."""
+"""Plan to sensitivity: how far the exact cells move when one privacy unit comes or goes.
+
+Two facts travel up a plan: how many rows of a relation one unit can own, and which columns have one
+value over all rows of a unit. The rest is arithmetic.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import assert_never
+
+from discreet.accounting.region import Region
 from discreet.accounting.sensitivity import Sensitivity
 from discreet.errors import Refused
-from discreet.plan.cells import Cells
-from discreet.schema.unit import PrivacyUnit
+from discreet.plan import predicate as predicates
+from discreet.plan.expressions import Expression, columns
+from discreet.plan.predicate import TRUE, Every, Member, Predicate, Some, Test
+from discreet.plan.relation import Filter, JoinPerson, JoinPublic, PerPerson, Plan, Scan
+from discreet.plan.statistics import Distinct, Persons, Rows, Statistic, Sum
+from discreet.schema.schema import Schema
+
+#: What a roster calls how many rows a person has in the source.
+ROWS = "rows"
+
+#: The bounds of what is summed stay within this, so that an engine's 128-bit sums never overflow.
+MOST_TERM = 2**76
+
+#: Sums that move further than this many steps are cut to grains, of which their sensitivity keeps about as
+#: many: noise of that size is drawn exactly, and a grain is nothing beside it.
+_FINEST = 2**24
 
 
-def sensitivity(cells: Cells, unit: PrivacyUnit) -> Sensitivity:
-    """How far `cells` can move under `unit`.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reach:
+    """How one privacy unit reaches into a relation.
 
-    Guarantee: for neighbours D, D' under `unit`, the exact cells differ by at most l0 entries,
-        l1 in total, l2_squared in squared length and linf in any one.
-    Because: the declared table is made row by row, so it gains or loses one row; a predicate looks at
-        one row; and the cells of an axis are disjoint, so a row adds 1 to at most one cell. Attained by
-        any row that satisfies the predicate.
+    rows: the most rows of it that one unit can own.
+    constant: the columns that have one value over all rows of a unit.
+    narrowing: the columns of the table asked about that a condition here may narrow the region by.
+    region: the units that can own any row.
     """
-    if not unit.is_row:
-        raise Refused(
-            f"{cells.table!r} protects persons with many rows, which this version does not answer yet",
-            hint="declare a table with one row a person, without `person`",
-        )
-    groups = "each row falls into at most one group" if cells.axes else "each row counts once"
-    return Sensitivity(
-        l0=1,
-        l1=1,
-        l2_squared=1,
-        linf=1,
-        because=(
+
+    rows: int
+    constant: frozenset[str]
+    narrowing: frozenset[str]
+    region: Region
+    because: tuple[str, ...]
+
+
+def reach(plan: Plan, schemas: Mapping[str, Schema]) -> Reach:
+    """How a unit reaches into `plan`.
+
+    Guarantee: adding or removing one unit adds or removes at most `rows` rows of the relation, all of them
+        that unit's; on them the `constant` columns agree; and none if the unit is outside `region`.
+    Because, node by node: a declared table holds at most rows_per_person rows of a person, which depend on
+        that person's rows alone, and its constant columns are enforced. A filter looks at one row. A public
+        table adds at most fan_out rows for one. A join on the person multiplies that person's rows by that
+        person's rows. A GROUP BY that holds the person makes rows of one person's rows, one for each key.
+    """
+    match plan:
+        case Scan(table=table, roster=roster):
+            return _roster(schemas[table]) if roster else _scan(schemas[table])
+        case Filter(source=source, where=where):
+            inner = reach(source, schemas)
+            return _replace(inner, region=inner.region & narrowed(where, inner.narrowing))
+        case JoinPublic():
+            return _public(plan, reach(plan.source, schemas))
+        case JoinPerson():
+            return _person(plan, reach(plan.source, schemas), reach(plan.other, schemas))
+        case PerPerson():
+            return _per_person(plan, reach(plan.source, schemas))
+        case _:
+            assert_never(plan)
+
+
+def _scan(schema: Schema) -> Reach:
+    unit = schema.unit
+    if unit.is_row:
+        names = frozenset(column.name for column in schema.columns)
+        because = (
             "the unit of privacy is one row: neighbours differ by one row added or removed",
             "a row enters the declared table by itself, whatever the other rows are",
-            f"count(*): {groups}, so one cell moves by at most 1",
+        )
+    else:
+        names = frozenset(column.name for column in schema.columns if column.constant)
+        because = (
+            f"the unit of privacy is {unit}: neighbours differ by one person added or removed",
+            f"the declared table of {schema.table!r} holds at most {unit.rows:,} rows of a person, "
+            "picked by that person's rows alone",
+        )
+    return Reach(rows=unit.rows, constant=names, narrowing=names, region=Region.whole(), because=because)
+
+
+def _roster(schema: Schema) -> Reach:
+    because = (
+        f"the unit of privacy is {schema.unit}: neighbours differ by one person added or removed",
+        "a person is one row of the roster, which depends on that person's rows alone",
+    )
+    nobody: frozenset[str] = frozenset()
+    return Reach(rows=1, constant=frozenset({ROWS}), narrowing=nobody, region=Region.whole(), because=because)
+
+
+def _public(plan: JoinPublic, inner: Reach) -> Reach:
+    most = max(1, plan.fan_out) if plan.outer else plan.fan_out
+    keys = frozenset(name for left, _ in plan.on for name in columns(left))
+    brought = frozenset({f"{plan.place}."}) if plan.fan_out <= 1 and keys <= inner.constant else frozenset()
+    return _replace(
+        inner,
+        rows=inner.rows * max(1, most),
+        constant=inner.constant | brought,
+        because=f"a row meets at most {max(1, most):,} rows of the public table {plan.table!r}",
+    )
+
+
+def _person(plan: JoinPerson, inner: Reach, other: Reach) -> Reach:
+    brought = frozenset(name for name, expression in plan.columns if _is_constant(expression, other.constant))
+    return _replace(
+        inner,
+        rows=inner.rows * other.rows,
+        constant=inner.constant | brought,
+        because=(
+            f"joined on the person, {inner.rows:,} rows meet at most {other.rows:,} of the same person: "
+            f"{inner.rows * other.rows:,}"
         ),
     )
+
+
+def _per_person(plan: PerPerson, inner: Reach) -> Reach:
+    alone = all(_is_constant(expression, inner.constant) for _, expression in plan.keys)
+    names = [name for name, _ in (*plan.keys, *plan.values)]
+    constant = [name for name, expression in plan.keys if _is_constant(expression, inner.constant)]
+    rows = 1 if alone else inner.rows
+    return Reach(
+        rows=rows,
+        constant=frozenset(names if alone else constant),
+        narrowing=frozenset(),
+        region=inner.region,
+        because=(*inner.because, f"grouped by person, one person makes at most {rows:,} rows"),
+    )
+
+
+def _replace(
+    inner: Reach,
+    *,
+    rows: int | None = None,
+    constant: frozenset[str] | None = None,
+    region: Region | None = None,
+    because: str | None = None,
+) -> Reach:
+    return Reach(
+        rows=inner.rows if rows is None else rows,
+        constant=inner.constant if constant is None else constant,
+        narrowing=inner.narrowing,
+        region=inner.region if region is None else region,
+        because=inner.because if because is None else (*inner.because, because),
+    )
+
+
+def narrowed(predicate: Predicate, names: frozenset[str]) -> Region:
+    """The region of a predicate, by these columns alone: wider, never narrower.
+
+    Because: a predicate is a monotone AND/OR of its leaves, so a leaf that becomes TRUE can only let more in.
+    """
+    return predicates.region(_widened(predicate, names))
+
+
+def _widened(predicate: Predicate, names: frozenset[str]) -> Predicate:
+    match predicate:
+        case Member(column=column):
+            return predicate if column in names else TRUE
+        case Test():
+            return TRUE
+        case Every(parts=parts):
+            return Every(tuple(_widened(part, names) for part in parts))
+        case Some(parts=parts):
+            return Some(tuple(_widened(part, names) for part in parts))
+        case _:
+            assert_never(predicate)
+
+
+def _is_constant(expression: Expression, constant: frozenset[str]) -> bool:
+    return all(name in constant or name.split(".")[0] + "." in constant for name in columns(expression))
+
+
+def region(statistics: Sequence[Statistic], reach: Reach) -> Region:
+    """Whom a question of these statistics can touch: those of the plan, less those that every FILTER leaves out."""
+    filters = Region.union(narrowed(statistic.where, reach.narrowing) for statistic in statistics)
+    return reach.region & filters
+
+
+def cells_touched(keys: Sequence[Expression], reach: Reach, *, groups: int | None = None) -> int:
+    """The most groups that one unit's rows lie in. `groups`: how many there are, where that is known."""
+    if all(_is_constant(key, reach.constant) for key in keys):
+        return 1
+    return reach.rows if groups is None else min(reach.rows, groups)
+
+
+def sensitivity(statistic: Statistic, reach: Reach, *, touched: int) -> Sensitivity:
+    """How far the cells of one statistic can move under one unit, which is in at most `touched` of them.
+
+    Guarantee: for neighbours D, D' the exact cells differ by at most l0 entries, l1 in total, l2_squared in
+        squared length and linf in any one.
+    Because: the unit owns at most `rows` rows of the relation and each row lies in one cell, so a count moves
+        by the rows in its cell, rows in total, and furthest when all lie in one; a sum moves by at most its
+        largest term for each row, rounded up to a grain in each cell; a number of persons moves by 1 in each
+        cell; a number of different values by at most one for each row.
+    """
+    rows = reach.rows
+    match statistic:
+        case Rows():
+            return _spread(
+                rows, most=rows, cells=touched, because=(*reach.because, f"count: a person's rows add {rows:,}")
+            )
+        case Persons():
+            because = (*reach.because, f"a person is counted once in each of at most {touched:,} groups")
+            return Sensitivity(l0=touched, l1=touched, l2_squared=touched, linf=1, because=because)
+        case Distinct():
+            because = (*reach.because, f"{rows:,} rows bring at most {rows:,} new values")
+            return _spread(rows, most=rows, cells=touched, because=because)
+        case Sum(grain=grain):
+            term = term_of(statistic)
+            because = (*reach.because, f"sum: a row adds at most {term:,} steps, {rows:,} rows {rows * term:,}")
+            # floor(a / g) and floor(b / g) differ by at most ceil(|a - b| / g) in each cell.
+            cells = min(touched, rows * term)
+            total = rows * term if grain == 1 else rows * term // grain + cells
+            return _spread(total, most=-(-rows * term // grain), cells=cells, because=because)
+        case _:
+            assert_never(statistic)
+
+
+def _spread(total: int, *, most: int, cells: int, because: tuple[str, ...]) -> Sensitivity:
+    """`total` spread over at most `cells` cells, at most `most` in each; longest when it is heaped up."""
+    full, rest = divmod(total, most)
+    squared = full * most**2 + rest**2
+    return Sensitivity(
+        l0=min(cells, total),
+        l1=min(total, cells * most),
+        l2_squared=min(squared, cells * most**2),
+        linf=most,
+        because=because,
+    )
+
+
+def term_of(statistic: Sum) -> int:
+    """The most that one row adds to a sum, in steps."""
+    low, high = statistic.of.low, statistic.of.high
+    if low is None or high is None:
+        raise Refused("a sum needs bounds", hint="declare low and high")
+    term = max(abs(low - statistic.centre), abs(high - statistic.centre), 1)
+    if term > MOST_TERM:
+        raise Refused(
+            "the numbers to be summed are too large", hint="declare narrower bounds or a larger step, or use least(…)"
+        )
+    return term
+
+
+def with_grain(statistic: Sum, reach: Reach) -> Sum:
+    """The same sum, cut to a power of two of steps where it moves by very many."""
+    grain = 1 << (reach.rows * term_of(statistic) // _FINEST).bit_length()
+    return Sum(of=statistic.of, centre=statistic.centre, grain=grain, where=statistic.where)

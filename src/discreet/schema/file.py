@@ -48,7 +48,7 @@ class ProjectFile:
 
     ledger: str
     populations: frozenset[str]
-    analysts: frozenset[str]
+    analysts: Mapping[str, Fraction]
     tables: Mapping[str, Table]
     raw: Mapping[str, Mapping[str, Any]]
 
@@ -80,10 +80,11 @@ def read_project(data: Mapping[str, Any]) -> ProjectFile:
     _known(project, {"ledger", "budget"}, where="[project]")
     populations = _mapping(data.get("populations", {}), where="[populations]")
     analysts = _mapping(data.get("analysts", {}), where="[analysts]")
+    quotas = {}
     for name, quota in analysts.items():
         where = f"[analysts.{name}]"
-        _known(_mapping(quota, where=where), _BUDGET, where=where)
-        exact.positive(quota.get("epsilon"), name=f"{where} epsilon", most=exact.MAX_BUDGET_EPSILON)
+        _known(_mapping(quota, where=where), {"epsilon"}, where=where)
+        quotas[name] = exact.positive(quota.get("epsilon"), name=f"{where} epsilon", most=exact.MAX_BUDGET_EPSILON)
     raw = _mapping(data.get("tables", {}), where="[tables]")
     tables = {}
     for name, table in raw.items():
@@ -96,7 +97,7 @@ def read_project(data: Mapping[str, Any]) -> ProjectFile:
     return ProjectFile(
         ledger=ledger,
         populations=frozenset(populations),
-        analysts=frozenset(analysts),
+        analysts=quotas,
         tables=tables,
         raw=raw,
     )
@@ -163,21 +164,32 @@ def _budget_of(
 
 
 def _unit(data: Mapping[str, Any], *, where: str) -> PrivacyUnit:
-    person = data.get("person")
     rows = data.get("rows_per_person", 1)
     if not isinstance(rows, int) or isinstance(rows, bool):
         raise SchemaError(f"{where} rows_per_person must be a whole number")
+    try:
+        unit = _person(data.get("person"), rows)
+        unit.check_columns(data.get("columns", {}))
+    except SchemaError as problem:
+        raise SchemaError(f"{where} {problem.reason}", hint=problem.hint) from None
+    return unit
+
+
+def _person(person: Any, rows: int) -> PrivacyUnit:
     match person:
         case None:
             return PrivacyUnit(rows=rows)
-        case str() if person:
-            return PrivacyUnit(person=(person,), rows=rows)
-        case list() if person and all(isinstance(part, str) and part for part in person):
-            return PrivacyUnit(person=tuple(person), rows=rows)
-        case {"through": str() as through, "on": str() as on, **rest} if not rest:
-            return PrivacyUnit(person=(on,), through=through, rows=rows)
+        case {"through": str() as through, "on": on, **rest} if through and not rest:
+            return PrivacyUnit(through=through, on=_names(on), rows=rows)
         case _:
-            raise SchemaError(f"{where} person must name a column", hint='person = "patient_id"')
+            return PrivacyUnit(person=_names(person), rows=rows)
+
+
+def _names(told: Any) -> tuple[str, ...]:
+    names = told if isinstance(told, list) else [told]
+    if not names or not all(isinstance(name, str) and name for name in names):
+        raise SchemaError("person must name a column", hint='person = "patient_id", or a list for a composite id')
+    return tuple(names)
 
 
 def read_column(name: str, data: Any, *, where: str) -> Column:

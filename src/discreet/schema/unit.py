@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from discreet.errors import SchemaError
 
+#: Names that begin like this are ours in every declared table.
+OURS = "discreet:"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrivacyUnit:
-    """One row, or all rows that share one value of `person`.
+    """One row, or all rows of one person.
 
-    Neighbours differ by one unit added or removed.
+    A person is one tuple of values in the columns `person`. A table that goes `through` another reaches
+    its persons by the columns `on`, which both have; there `person` is empty, for that other table says
+    who its persons are. Neighbours differ by one unit added or removed.
+
+    >>> print(PrivacyUnit(person=("clinic", "patient"), rows=20))
+    all rows of one clinic + patient
     """
 
     person: tuple[str, ...] = ()
     through: str | None = None
+    on: tuple[str, ...] = ()
     rows: int = 1
 
     def __post_init__(self) -> None:
@@ -24,12 +34,33 @@ class PrivacyUnit:
                 f"rows_per_person must be at least 1, got {self.rows}",
                 hint="it bounds how many rows one person may contribute",
             )
-        if not self.person and self.rows != 1:
+        if self.is_row and self.rows != 1:
             raise SchemaError("rows_per_person needs a person", hint='person = "patient_id"')
+        if bool(self.through) != bool(self.on) or (self.through and self.person):
+            raise SchemaError("a person is named here, or reached through another table on a column of both")
+        for name in (*self.person, *self.on):
+            if (self.person + self.on).count(name) > 1:
+                raise SchemaError(f"person names the column {name!r} twice")
 
     @property
     def is_row(self) -> bool:
-        return not self.person
+        return not self.person and self.through is None
+
+    def check_columns(self, names: Iterable[str]) -> None:
+        """Refuse to declare a column that identifies people, or one whose name is ours."""
+        persons = {name.lower() for name in self.person}
+        for name in names:
+            if name.lower() in persons:
+                raise SchemaError(
+                    f"{name!r} is the person, who it identifies, and cannot be declared as a column too",
+                    hint=f"take the declaration of {name!r} away; count(distinct {name}) needs none",
+                )
+            if name.lower().startswith(OURS):
+                raise SchemaError(f"no column can be called {name!r}", hint=f"names with {OURS!r} are our own")
 
     def __str__(self) -> str:
-        return "one row" if self.is_row else f"all rows of one {' + '.join(self.person)}"
+        if self.is_row:
+            return "one row"
+        return (
+            f"all rows of one {' + '.join(self.person)}" if self.person else f"all rows of one person of {self.through}"
+        )

@@ -1,19 +1,23 @@
-"""A column compared with a literal, as the set of codes for which that is TRUE.
+"""Two typed expressions compared: an expression, and the set of its values for which the comparison is TRUE.
 
-Comparisons are between the declared table's values and the literal: a decimal is on its grid, a
-category is its text in byte order. A literal that can never match is a typing error, and said so.
+Comparisons are between the declared table's values: a decimal is on its grid, a category is its text in
+byte order. A literal that can never match is a typing error, and said so.
 """
 
 from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Literal, assert_never
+from typing import Literal
 
 from discreet.accounting.region import NOT_NULL, NOTHING, Allowed
 from discreet.errors import Refused
-from discreet.schema.column import Boolean, Category, Column, Moment, Number, Text, moment_code, type_name
+from discreet.plan.algebra import lookup, minus, times
+from discreet.plan.expressions import Code, Expression, Null, TextCode, Whole
+from discreet.plan.known import MOST_BOUND
+from discreet.schema.column import moment_code
 from discreet.schema.schema import closest
+from discreet.sql.typed import DAY_US, Choice, Day, Instant, Kind, Numeric, Truth, Typed, Words, aligned, whole
 
 Operator = Literal["=", "<>", "<", "<=", ">", ">="]
 #: A literal of the question. None is NULL.
@@ -22,114 +26,243 @@ Constant = Fraction | str | bool | None
 FLIPPED: dict[Operator, Operator] = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
-def compare(column: Column, operator: Operator, constant: Constant) -> Allowed:
-    """The values for which `column operator constant` is TRUE; never NULL."""
-    if constant is None:
-        return NOTHING
-    if operator == "<>":
-        equal = compare(column, "=", constant)
-        return equal.complement() & NOT_NULL
-    match column:
-        case Number():
-            return _ordered(operator, _number(column, constant) / column.step)
-        case Moment():
-            return _ordered(operator, _moment(column, constant))
-        case Boolean():
-            return _boolean(column, operator, constant)
-        case Category():
-            return _category(column, operator, constant)
-        case Text():
-            return _text(column, operator, constant)
+def constant_of(found: Typed) -> Constant:
+    """The value of a literal; the code of a moment."""
+    match found.expression, found.kind:
+        case Null(), _:
+            return None
+        case Whole(value=code), Numeric(step=step):
+            return code * step
+        case Whole(value=code), Choice(values=values):
+            return values[code]
+        case Whole(value=code), Truth():
+            return bool(code)
+        case Whole(value=code), Day() | Instant():
+            return Fraction(code)
         case _:
-            assert_never(column)
+            raise Refused("a literal belongs here")
 
 
-def _ordered(operator: Operator, value: Fraction) -> Allowed:
+def is_literal(found: Typed) -> bool:
+    return isinstance(found.expression, Whole | Null)
+
+
+def compare(left: Typed, operator: Operator, right: Typed) -> tuple[Expression, Allowed]:
+    """An expression, and the values for which `left operator right` is TRUE; for its others, save NULL, it is FALSE."""
+    if is_literal(left) and not is_literal(right):
+        left, operator, right = right, FLIPPED[operator], left
+    if isinstance(left.expression, Null) or isinstance(right.expression, Null):
+        return Null(), NOTHING
+    if operator == "<>":
+        expression, equal = compare(left, "=", right)
+        return expression, equal.complement() & NOT_NULL
+    match left.kind, right.kind:
+        case Numeric(), Numeric():
+            return _numbers(left, operator, right)
+        case Day() | Instant(), _:
+            return _moments(left, operator, right)
+        case Truth(), _:
+            return _truths(left, operator, right)
+        case Choice(), _:
+            return _choices(left, operator, right)
+        case Words(), Choice() if is_literal(right):
+            return left.expression, _texts(operator, str(constant_of(right)))
+        case Words(), Words() | Choice():
+            raise Refused("a text is compared with literals only", hint="declare it as a category, with its values")
+        case _:
+            raise mismatch(left, right)
+
+
+def _numbers(left: Typed, operator: Operator, right: Typed) -> tuple[Expression, Allowed]:
+    """With a literal on its own grid, which nothing has to be computed for; else the difference and 0."""
+    if isinstance(right.expression, Whole):
+        assert isinstance(left.kind, Numeric) and isinstance(right.kind, Numeric)
+        return ordered(left.expression, operator, right.expression.value * right.kind.step / left.kind.step)
+    (one, two), _ = aligned([_stored(left), _stored(right)])
+    return ordered(minus(one, two), operator, Fraction(0))
+
+
+def _moments(left: Typed, operator: Operator, right: Typed) -> tuple[Expression, Allowed]:
+    if isinstance(right.kind, Choice) and is_literal(right):
+        return ordered(left.expression, operator, moment_of(str(constant_of(right)), left.kind))
+    if not isinstance(right.kind, Day | Instant):
+        raise mismatch(left, right)
+    one, two = _stored(left), _stored(right)
+    if left.kind != right.kind:
+        one, two = instant(one), instant(two)
+    if isinstance(right.expression, Whole):
+        return ordered(one.expression, operator, Fraction(whole(two).low or 0))
+    return ordered(minus(whole(one), whole(two)), operator, Fraction(0))
+
+
+def instant(moment: Typed) -> Typed:
+    """A date as the instant that it begins at."""
+    if isinstance(moment.kind, Instant):
+        return moment
+    return Typed(times(whole(moment), Whole(DAY_US)), Instant())
+
+
+def moment_of(text: str, kind: Kind) -> Fraction:
+    """A written date or timestamp as a code, which may lie between two days."""
+    try:
+        return moment_code(text, "date" if isinstance(kind, Day) else "timestamp")
+    except (ValueError, OverflowError):
+        example = "'2026-01-31'" if isinstance(kind, Day) else "'2026-01-31 12:00:00'"
+        word = "date" if isinstance(kind, Day) else "timestamp"
+        raise Refused(f"{text[:40]!r} is not a {word}", hint=f"write {example}") from None
+
+
+def _truths(left: Typed, operator: Operator, right: Typed) -> tuple[Expression, Allowed]:
+    if isinstance(right.kind, Choice) and is_literal(right) and str(constant_of(right)).lower() in ("true", "false"):
+        right = Typed(Whole(int(str(constant_of(right)).lower() == "true")), Truth())
+    if not isinstance(right.kind, Truth) or operator != "=":
+        raise mismatch(left, right)
+    if isinstance(right.expression, Whole):
+        return left.expression, Allowed.of([right.expression.value])
+    return ordered(minus(whole(left), whole(right)), "=", Fraction(0))
+
+
+def _choices(left: Typed, operator: Operator, right: Typed) -> tuple[Expression, Allowed]:
+    """A category with a literal, or with another category, both by their texts."""
+    assert isinstance(left.kind, Choice)
+    if not is_literal(right):
+        return _two_choices(left, operator, right)
+    word = _word(left, right)
+    values = left.kind.values
+    if operator == "=" and word not in values and not is_literal(left):
+        raise Refused(f"{word[:40]!r} is not {_value_of(left)}", hint=closest(word, values))
+    # Python orders text by code point, which is the byte order of UTF-8.
+    order = [(value > word) - (value < word) for value in values]
+    _, wanted = ordered(left.expression, operator, Fraction(0))
+    return left.expression, Allowed.of(place for place, sign in enumerate(order) if sign in wanted)
+
+
+def _two_choices(left: Typed, operator: Operator, right: Typed) -> tuple[Expression, Allowed]:
+    if not isinstance(left.kind, Choice) or not isinstance(right.kind, Choice):
+        raise mismatch(left, right)
+    ranks = {text: rank for rank, text in enumerate(sorted({*left.kind.values, *right.kind.values}))}
+    one = lookup(whole(left), [ranks[text] for text in left.kind.values], first=0)
+    two = lookup(whole(right), [ranks[text] for text in right.kind.values], first=0)
+    return ordered(minus(one, two), operator, Fraction(0))
+
+
+def _word(left: Typed, right: Typed) -> str:
+    """A literal as a category's text: numbers and truths are written out."""
+    match constant_of(right), right.kind:
+        case str() as word, _:
+            return word
+        case bool() as flag, _:
+            return str(flag).lower()
+        case Fraction(denominator=1) as number, Numeric():
+            return str(int(number))
+        case _:
+            raise mismatch(left, right)
+
+
+def _texts(operator: Operator, text: str) -> Allowed:
+    match operator:
+        case "=":
+            return Allowed.of([text])
+        case "<":
+            return Allowed.interval(None, text)
+        case "<=":
+            return Allowed.interval(None, text + "\0")
+        case ">":
+            return Allowed.interval(text + "\0", None)
+        case ">=":
+            return Allowed.interval(text, None)
+        case _:
+            raise AssertionError(operator)
+
+
+def ordered(expression: Expression, operator: Operator, value: Fraction) -> tuple[Expression, Allowed]:
     """Codes on one side of an exact value, which may lie between two codes.
 
-    Codes are 64-bit: a literal beyond them is moved just outside, so that every engine can read it.
+    A value beyond all codes is moved just outside, so that every engine can read it: stored codes have 64 bits.
     """
-    value = min(max(value, Fraction(-(2**63) - 1)), Fraction(2**63))
+    open_ended = expression.low is None or expression.high is None
+    most = 2**63 if open_ended else MOST_BOUND + 1
+    value = min(max(value, Fraction(-most - 1)), Fraction(most))
     match operator:
         case "=":
-            return Allowed.of([int(value)]) if value.denominator == 1 else NOTHING
+            return expression, Allowed.of([int(value)]) if value.denominator == 1 else NOTHING
         case "<":
-            return Allowed.interval(None, math.ceil(value))
+            return expression, Allowed.interval(None, math.ceil(value))
         case "<=":
-            return Allowed.interval(None, math.floor(value) + 1)
+            return expression, Allowed.interval(None, math.floor(value) + 1)
         case ">":
-            return Allowed.interval(math.floor(value) + 1, None)
+            return expression, Allowed.interval(math.floor(value) + 1, None)
         case ">=":
-            return Allowed.interval(math.ceil(value), None)
+            return expression, Allowed.interval(math.ceil(value), None)
         case _:
             raise AssertionError(operator)
 
 
-def _number(column: Number, constant: Constant) -> Fraction:
-    if isinstance(constant, Fraction):
-        return constant
-    raise _mismatch(column, constant, hint="write a number, without quotes")
+def _stored(found: Typed) -> Typed:
+    """A column without declared bounds is still stored in 64 bits: enough to compare it, never to sum it."""
+    code = found.expression
+    if isinstance(code, Code) and (code.low is None or code.high is None):
+        return Typed(Code(code.column, -(2**63), 2**63 - 1, code.null), found.kind)
+    return found
 
 
-def _moment(column: Moment, constant: Constant) -> Fraction:
-    if isinstance(constant, str):
-        try:
-            return moment_code(constant, column.type)
-        except (ValueError, OverflowError):
-            pass
-    example = "'2026-01-31'" if column.type == "date" else "'2026-01-31 12:00:00'"
-    raise _mismatch(column, constant, hint=f"write {example}")
-
-
-def _boolean(column: Boolean, operator: Operator, constant: Constant) -> Allowed:
-    if isinstance(constant, str) and constant.lower() in ("true", "false"):
-        constant = constant.lower() == "true"
-    if not isinstance(constant, bool) or operator != "=":
-        raise _mismatch(column, constant, hint=f"write {column.name} = true, or just {column.name}")
-    return Allowed.of([int(constant)])
-
-
-def _category(column: Category, operator: Operator, constant: Constant) -> Allowed:
-    match constant:
-        case Fraction() if constant.denominator == 1:
-            word = str(int(constant))
-        case bool():
-            word = str(constant).lower()
-        case str():
-            word = constant
-        case _:
-            raise _mismatch(column, constant, hint=closest(str(constant), column.values))
-    if operator == "=" and word not in column.values:
-        raise Refused(f"{word[:40]!r} is not a declared value of {column.name!r}", hint=closest(word, column.values))
-    tests = {
-        "=": lambda value: value == word,
-        "<": lambda value: value < word,
-        "<=": lambda value: value <= word,
-        ">": lambda value: value > word,
-        ">=": lambda value: value >= word,
+def mismatch(left: Typed, right: Typed) -> Refused:
+    """The refusal of two types that do not go together."""
+    hints: dict[type, str] = {
+        Numeric: "write a number, without quotes",
+        Truth: "write … = true, or just its name",
+        Day: "write '2026-01-31'",
+        Instant: "write '2026-01-31 12:00:00'",
+        Words: "write a text in quotes: '…'",
     }
-    # Python orders text by code point, which is the byte order of UTF-8.
-    return Allowed.of(place for place, value in enumerate(column.values) if tests[operator](value))
+    return Refused(f"{_subject(left)} is compared with {words_for(right.kind)}", hint=hints.get(type(left.kind), ""))
 
 
-def _text(column: Text, operator: Operator, constant: Constant) -> Allowed:
-    if not isinstance(constant, str):
-        raise _mismatch(column, constant, hint=f"write {column.name} = '…'")
-    match operator:
-        case "=":
-            return Allowed.of([constant])
-        case "<":
-            return Allowed.interval(None, constant)
-        case "<=":
-            return Allowed.interval(None, constant + "\0")
-        case ">":
-            return Allowed.interval(constant + "\0", None)
-        case ">=":
-            return Allowed.interval(constant, None)
-        case _:
-            raise AssertionError(operator)
+def _subject(found: Typed) -> str:
+    if isinstance(found.expression, Code | TextCode):
+        return f"{_name(found.expression)!r} is declared {type_word(found.kind)} and"
+    return words_for(found.kind)
 
 
-def _mismatch(column: Column, constant: Constant, *, hint: str) -> Refused:
-    kind = {Fraction: "a number", str: "a text", bool: "true or false"}[type(constant)]
-    return Refused(f"{column.name!r} is declared {type_name(column)} and is compared with {kind}", hint=hint)
+def _value_of(found: Typed) -> str:
+    if isinstance(found.expression, Code):
+        return f"a declared value of {_name(found.expression)!r}"
+    return "a value that this can take"
+
+
+def _name(code: Code | TextCode) -> str:
+    """A column's name without the number of the join that brought it."""
+    place, dot, name = code.column.partition(".")
+    return name if dot and place.isdigit() else code.column
+
+
+def type_word(kind: Kind) -> str:
+    """The word for a type in discreet.toml."""
+    match kind:
+        case Numeric(step=step):
+            return "integer" if step == 1 else "decimal"
+        case Day():
+            return "date"
+        case Instant():
+            return "timestamp"
+        case Truth():
+            return "boolean"
+        case Choice():
+            return "category"
+        case Words():
+            return "text"
+
+
+def words_for(kind: Kind) -> str:
+    """What a value of a type is called."""
+    match kind:
+        case Numeric():
+            return "a number"
+        case Day():
+            return "a date"
+        case Instant():
+            return "a timestamp"
+        case Truth():
+            return "true or false"
+        case Choice() | Words():
+            return "a text"

@@ -1,48 +1,80 @@
 """SQL to plan: the analyst's text ends here. What is not on the list is refused, with the clause at fault.
 
-SELECT [keys,] count(*) FROM table [WHERE …] [GROUP BY keys]
+WITH … SELECT keys, aggregates FROM tables, joins, subqueries WHERE … GROUP BY … HAVING … ORDER BY … LIMIT
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Literal
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from discreet.errors import Refused
-from discreet.plan.cells import MOST_VALUES, Axis, Cells, Filter, Scan, axis, width_axis
-from discreet.plan.predicate import FALSE, TRUE
-from discreet.schema.column import Moment, Number, Text
-from discreet.schema.schema import Schema, closest
-from discreet.sql.text import Source, parse
+from discreet.plan import formula
+from discreet.plan.cells import Axis
+from discreet.plan.formula import Formula
+from discreet.plan.formula.linear import linear
+from discreet.plan.inquiry import Inquiry
+from discreet.plan.relation import Plan, Scan
+from discreet.plan.stability import Reach, reach
+from discreet.plan.statistics import Persons, Rows, Statistic
+from discreet.sql.aggregates import Aggregates, QuantileAsked, is_aggregate
+from discreet.sql.catalog import Catalog
+from discreet.sql.inner import Subqueries, resolved
+from discreet.sql.keys import Key, key_of, order_of
+from discreet.sql.outputs import Formulas
+from discreet.sql.scope import Relation, Scope, example, versions
+from discreet.sql.text import Source, parse, statements
 from discreet.sql.where import Reader
 
+if TYPE_CHECKING:
+    import pyarrow
+
 _CLAUSES = {
-    "distinct": ("SELECT DISTINCT is not known yet", "DISTINCT"),
-    "joins": ("joins are not known yet", "JOIN"),
     "laterals": ("LATERAL is not known", "LATERAL"),
-    "having": ("HAVING is not known yet", "HAVING"),
-    "order": ("ORDER BY is not known yet; rows come sorted by their keys", "ORDER BY"),
-    "limit": ("LIMIT is not known yet; without ORDER BY it would pick rows by chance", "LIMIT"),
-    "offset": ("OFFSET is not known yet", "OFFSET"),
-    "with_": ("WITH is not known yet", "WITH"),
     "windows": ("window functions are not known", "WINDOW"),
     "qualify": ("QUALIFY is not known", "QUALIFY"),
     "sample": ("sampling would add chance that nobody accounts for", "USING SAMPLE"),
 }
-_KNOWN = {"expressions", "from_", "where", "group"}
+_KNOWN = {
+    "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct", "with_",
+}  # fmt: skip
+
+#: Grouping sets beyond this share a budget into nothing.
+MOST_SETS = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
-    """One column of the answer: a key (which axis) or the noisy count."""
+    """One column of the answer: a key, whether a key was summed over, a quantile, or a formula over statistics."""
 
     name: str
-    kind: Literal["key", "noisy"]
-    axis: int | None = None
+    key: int | None = None
+    grouping: int | None = None
+    quantile: int | None = None
+    formula: Formula | None = None
+
+    @property
+    def plain(self) -> tuple[int, Fraction] | None:
+        """The statistic that this is a multiple of, and how many times; None for what is computed from several."""
+        found = None if self.formula is None else linear(self.formula)
+        if found is None or found.constant or len(found.weights) != 1:
+            return None
+        return found.weights[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """One part of ORDER BY: an output column, or a formula."""
+
+    output: int | None
+    formula: Formula | None
+    descending: bool
+    nulls_first: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,249 +82,402 @@ class Asked:
     """A question that was read: what to measure, and how to show it."""
 
     text: str
-    cells: Cells
+    inquiry: Inquiry
+    reach: Reach
+    keys: tuple[Key, ...]
+    sets: tuple[tuple[int, ...], ...]
     outputs: tuple[Output, ...]
+    quantiles: tuple[QuantileAsked, ...] = ()
+    having: Formula | None = None
+    order: tuple[Order, ...] = ()
+    limit: int | None = None
+    offset: int = 0
+    tables: tuple[Scan, ...] = ()
+    publics: Mapping[int, pyarrow.Table] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def table(self) -> str:
+        """The table asked about."""
+        return self.tables[0].table
+
+    def axis_of(self, place: int, key: int) -> int | None:
+        """Which axis of a grouping set a key is; None where it is summed over or discovered."""
+        axis = self.keys[key].axis
+        if key not in self.sets[place] or axis is None:
+            return None
+        return self.inquiry.sets[place].index(axis)
+
+    @property
+    def needs(self) -> dict[int, Fraction]:
+        """How much the noise of each statistic matters to the answer."""
+        found: dict[int, Fraction] = {}
+        told = [output.formula for output in self.outputs] + [self.having] + [part.formula for part in self.order]
+        for each in told:
+            if each is not None:
+                for index, need in formula.needs(each).items():
+                    found[index] = found.get(index, Fraction(0)) + need
+        return found
 
 
-def read(text: str, schemas: Mapping[str, Schema], *, public: frozenset[str] = frozenset()) -> Asked:
+def read(text: str, catalog: Catalog) -> Asked:
     """Read one question over declared tables. Refusals are free and the same on an empty table."""
+    return _read(text, catalog, {})
+
+
+def read_batch(text: str, catalog: Catalog) -> list[Asked]:
+    """Read several statements as one plan: those that group the same rows alike share what they measure.
+
+    Such questions have one and the same inquiry.
+    """
+    shared: dict[object, _Shared] = {}
+    found = [_read(each, catalog, shared) for each in statements(text)]
+    return [_together(asked, shared) for asked in found]
+
+
+def _read(text: str, catalog: Catalog, shared: dict[object, _Shared]) -> Asked:
     source, tree = parse(text)
     try:
-        return _select(source, tree, schemas, public)
+        return _Select(source=source, catalog=catalog, shared=shared).read(tree)
     except RecursionError:
         raise source.refusal("this is nested too deeply", hint="write it flatter") from None
 
 
-def _select(source: Source, tree: exp.Expr, schemas: Mapping[str, Schema], public: frozenset[str]) -> Asked:
-    if not isinstance(tree, exp.Select):
-        raise source.refusal(
-            "only SELECT can be answered",
-            at=source.clause("UNION", "INTERSECT", "EXCEPT"),
-            hint=_example(schemas),
-        )
-    _only_known_clauses(source, tree, example=_example(schemas))
-    schema, names = _table(source, tree, schemas, public)
-    reader = Reader(source=source, schema=schema, names=names)
-    where = tree.args.get("where")
-    predicate = reader.predicate(where.this) if where is not None else TRUE
-    if predicate == FALSE:
-        raise source.refusal(
-            "no row can satisfy this condition, by what is declared",
-            at=where,
-            hint="look at the declared bounds",
-        )
-    keys = _Keys(reader=reader, tree=tree)
-    axes = keys.group()
-    outputs = keys.outputs(axes)
-    ordered = sorted({(found.column, found.edges): found for found in axes.values()}.items())
-    places = {identity: place for place, (identity, _) in enumerate(ordered)}
-    try:
-        cells = Cells(
-            plan=Filter(source=Scan(table=schema.table), where=predicate),
-            axes=tuple(found for _, found in ordered),
-        )
-    except Refused as problem:
-        raise source.refusal(problem.reason, at=tree.args.get("group"), hint=problem.hint) from None
-    return Asked(
-        text=source.text,
-        cells=cells,
-        outputs=tuple(
-            Output(name=name, kind="noisy")
-            if found is None
-            else Output(name=name, kind="key", axis=places[found.column, found.edges])
-            for name, found in outputs
-        ),
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Shared:
+    """What questions over the same groups measure together."""
+
+    statistics: list[Statistic] = field(default_factory=list)
+    quantiles: list[QuantileAsked] = field(default_factory=list)
+
+
+def _group(plan: Plan, keys: tuple[Key, ...], sets: tuple[tuple[int, ...], ...]) -> object:
+    return plan, tuple(frozenset(_axes(keys, chosen)) for chosen in sets)
+
+
+def _together(asked: Asked, shared: Mapping[object, _Shared]) -> Asked:
+    """A question of a batch, over all that its group measures."""
+    inquiry = asked.inquiry
+    if inquiry.keys:
+        return asked
+    parts = shared[_group(inquiry.plan, asked.keys, asked.sets)]
+    inquiry = replace(
+        inquiry,
+        statistics=tuple(parts.statistics),
+        quantiles=tuple(part.quantile for part in parts.quantiles),
     )
-
-
-def _example(schemas: Mapping[str, Schema]) -> str:
-    """The simplest question that passes."""
-    return f"SELECT count(*) FROM {next(iter(schemas), 'patients')}"
-
-
-def _only_known_clauses(source: Source, tree: exp.Select, *, example: str) -> None:
-    for name, value in tree.args.items():
-        if not value or name in _KNOWN:
-            continue
-        reason, keyword = _CLAUSES.get(name, ("this clause is not known", "SELECT"))
-        at = value[0] if name == "joins" else source.clause(keyword)
-        raise source.refusal(reason, at=at, hint=example)
-
-
-def _table(
-    source: Source, tree: exp.Select, schemas: Mapping[str, Schema], public: frozenset[str]
-) -> tuple[Schema, frozenset[str]]:
-    """The one table of the question and the names it goes by."""
-    clause = tree.args.get("from_")
-    if clause is None:
-        raise source.refusal("a question needs a table", hint=_example(schemas))
-    node = clause.this
-    plain = isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier)
-    extra = [name for name, value in node.args.items() if value and name not in ("this", "alias")]
-    alias = node.args.get("alias")
-    if not plain or extra or (alias is not None and alias.args.get("columns")):
-        raise source.refusal("FROM takes the name of one declared table", at=node, hint=_example(schemas))
-    schema = next((known for name, known in schemas.items() if name.lower() == node.name.lower()), None)
-    if schema is None:
-        raise source.refusal(
-            f"there is no declared table {node.name[:60]!r}", at=node, hint=closest(node.name, schemas)
-        )
-    if schema.table in public:
-        raise source.refusal(f"{schema.table!r} is public: read it directly, it needs no budget", at=node)
-    if not schema.unit.is_row:
-        raise source.refusal(
-            f"{schema.table!r} protects persons with many rows, which is not answered yet",
-            at=node,
-            hint="a table with one row a person, declared without `person`, can be asked now",
-        )
-    return schema, frozenset({(alias.name if alias is not None else node.name).lower()})
+    return replace(asked, inquiry=inquiry, quantiles=tuple(parts.quantiles))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Keys:
-    """The select list and GROUP BY of one question."""
+class _Select:
+    source: Source
+    catalog: Catalog
+    shared: dict[object, _Shared]
 
-    reader: Reader
-    tree: exp.Select
-
-    def group(self) -> dict[exp.Expr, Axis]:
-        """The axes by the key expressions of GROUP BY, in its order."""
-        clause = self.tree.args.get("group")
-        axes: dict[exp.Expr, Axis] = {}
-        if clause is None:
-            return axes
-        strange = [name for name, value in clause.args.items() if value and name != "expressions"]
-        if strange or not clause.expressions:
-            raise self._refusal("this form of GROUP BY is not known yet", at=clause)
-        for node in clause.expressions:
-            key = self._resolved(node)
-            axes[key] = self._axis(key)
-        return axes
-
-    def outputs(self, axes: Mapping[exp.Expr, Axis]) -> list[tuple[str, Axis | None]]:
-        """The columns of the answer: name, and axis or None for the count."""
-        found: list[tuple[str, Axis | None]] = []
-        counts = 0
-        for node in self.tree.expressions:
-            inner = node.this if isinstance(node, exp.Alias) else node
-            if _is_count(inner):
-                counts += 1
-                found.append((_name(node, "count"), None))
-            elif inner in axes:
-                found.append((_name(node, _words(inner)), axes[inner]))
-            else:
-                raise self._row_level(inner, axes)
-        if not counts:
-            raise self._row_level(self.tree.expressions[0], axes)
-        if len({name for name, _ in found}) != len(found):
-            raise self._refusal("two columns of the answer have the same name", hint="give them aliases with AS")
-        return found
-
-    def _resolved(self, node: exp.Expr) -> exp.Expr:
-        """A GROUP BY item as an expression: by number, by alias, or itself."""
-        while isinstance(node, exp.Paren):
-            node = node.this
-        if isinstance(node, exp.Literal) and not node.is_string:
-            place = int(node.this) if str(node.this).isdigit() and len(node.this) < 6 else 0
-            if not 1 <= place <= len(self.tree.expressions):
-                raise self._refusal(f"GROUP BY {str(node.this)[:20]}: there is no such column", at=node)
-            node = self.tree.expressions[place - 1]
-            node = node.this if isinstance(node, exp.Alias) else node
-        elif isinstance(node, exp.Column) and not node.table and self.reader.schema.column(node.name) is None:
-            for item in self.tree.expressions:
-                if isinstance(item, exp.Alias) and item.alias.lower() == node.name.lower():
-                    node = item.this
-                    break
-        return node
-
-    def _axis(self, node: exp.Expr) -> Axis:
-        if _is_count(node):
-            raise self._refusal("the count cannot be a key", at=node)
-        if isinstance(node, exp.Column):
-            column = self.reader.column(node)
-            found = axis(column)
-            if found is not None:
-                return found
-            if isinstance(column, Text):
-                hint = f"declare {column.name} as a category with its values"
-            elif isinstance(column, Number | Moment) and column.low is not None and column.high is not None:
-                hint = f"declare bins for {column.name}: it has more than {MOST_VALUES:,} values"
-            else:
-                hint = f"declare low and high of {column.name}, and bins"
-            raise self._refusal(
-                f"the values of {column.name!r} are not declared, so its groups cannot be listed", node, hint
+    def read(self, tree: exp.Expr) -> Asked:
+        if not isinstance(tree, exp.Select):
+            raise self.source.refusal(
+                "only SELECT can be answered",
+                at=self.source.clause("UNION", "INTERSECT", "EXCEPT"),
+                hint=example(self.catalog),
             )
-        return self._floor(node)
-
-    def _floor(self, node: exp.Expr) -> Axis:
-        """floor(column / width) * width."""
-        match node:
-            case exp.Mul(
-                this=exp.Floor(this=exp.Div(this=exp.Column() as inner, expression=one)) as floor, expression=two
-            ) if not [name for name, value in floor.args.items() if value and name != "this"]:
-                column = self.reader.column(inner)
-                width, again = self.reader.constant(one), self.reader.constant(two)
-                if isinstance(column, Number) and isinstance(width, Fraction) and width == again and width > 0:
-                    steps = width / column.step
-                    found = width_axis(column, int(steps)) if steps.denominator == 1 else None
-                    if found is not None:
-                        return found
-                raise self._refusal(
-                    "these bins are not known: the column needs low and high, the width must be on its grid",
-                    node,
-                )
-        raise self._refusal(
-            "a key is a declared column, or floor(column / width) * width",
-            node,
-            "GROUP BY floor(age / 10) * 10",
+        self._only_known_clauses(tree)
+        subqueries = Subqueries(source=self.source, catalog=self.catalog, named={})
+        relation, reader, scope = subqueries.rows(tree)
+        found = reach(relation.plan, subqueries.schemas())
+        grouping = _Grouping(source=self.source, tree=tree, reader=reader, scope=scope)
+        keys, sets = grouping.read()
+        parts = _Shared()
+        if not any(key.axis is None for key in keys):
+            parts = self.shared.setdefault(_group(relation.plan, keys, sets), parts)
+        aggregates = Aggregates(
+            reader=reader, scope=scope, reach=found, statistics=parts.statistics, quantiles=parts.quantiles
+        )
+        formulas = Formulas(source=self.source, tree=tree, scope=scope, aggregates=aggregates, keys=keys)
+        outputs = self._outputs(tree, formulas, keys, aggregates)
+        having = formulas.condition(tree.args["having"].this) if tree.args.get("having") else None
+        order = self._order(tree, formulas, outputs)
+        limit, offset = self._limit(tree, order)
+        return self._asked(
+            relation,
+            found,
+            keys,
+            sets,
+            aggregates,
+            outputs,
+            having,
+            order,
+            limit,
+            offset,
+            distinct=bool(tree.args.get("distinct")),
         )
 
-    def _row_level(self, node: exp.Expr, axes: Mapping[exp.Expr, Axis]) -> Refused:
-        """The refusal of anything that is neither a key nor count(*), with a rewrite that passes."""
-        inner = node.this if isinstance(node, exp.Alias) else node
-        if isinstance(inner, exp.Star) or (isinstance(inner, exp.Column) and isinstance(inner.this, exp.Star)):
-            return self._refusal("SELECT * would show rows of people", node, self._rewrite([]))
-        if inner in axes:
-            return self._refusal("a question needs a count beside its keys", node, self._rewrite(list(axes)))
-        if inner.find(exp.AggFunc) is not None:
-            return self._refusal("only count(*) can be measured so far", node, self._rewrite(list(axes)))
-        if isinstance(inner, exp.Column):
-            self.reader.column(inner)  # an unknown column is a better thing to say
-            keys = list(dict.fromkeys([*axes, inner]))
-            what = "would show rows of people" if not axes else "is not in GROUP BY"
-            return self._refusal(f"{_words(inner)!r} {what}", node, self._rewrite(keys))
-        return self._refusal("an answer holds keys and count(*), nothing else", node, self._rewrite(list(axes)))
+    def _asked(
+        self,
+        relation: Relation,
+        found: Reach,
+        keys: tuple[Key, ...],
+        sets: tuple[tuple[int, ...], ...],
+        aggregates: Aggregates,
+        outputs: tuple[Output, ...],
+        having: Formula | None,
+        order: tuple[Order, ...],
+        limit: int | None,
+        offset: int,
+        *,
+        distinct: bool,
+    ) -> Asked:
+        unknown = [key for key in keys if key.axis is None]
+        statistics: tuple[Statistic, ...] = tuple(aggregates.statistics)
+        if not statistics and not aggregates.quantiles:
+            if not unknown:
+                raise self._row_level(distinct=distinct)
+            statistics = (Persons(),)
+        if unknown and len(sets) > 1:
+            raise self.source.refusal(
+                "grouping sets need declared keys", at=unknown[0].node, hint="declare the column as a category"
+            )
+        if unknown and relation.known.schema.unit.is_row and found.rows > 1:
+            raise self.source.refusal(
+                "keys cannot be discovered where a public table repeats rows",
+                at=unknown[0].node,
+                hint="declare the column as a category with its values",
+            )
+        try:
+            inquiry = Inquiry(
+                plan=relation.plan,
+                sets=tuple(_axes(keys, chosen) for chosen in sets),
+                statistics=statistics,
+                quantiles=tuple(asked.quantile for asked in aggregates.quantiles),
+                keys=tuple(key.typed.expression for key in unknown),
+                top=limit if _is_top(order, limit, offset, having, keys, outputs, statistics) else None,
+            )
+        except Refused as problem:
+            raise self.source.refusal(
+                problem.reason, at=self.source.clause("GROUP BY", "SELECT"), hint=problem.hint
+            ) from None
+        return Asked(
+            text=self.source.text,
+            inquiry=inquiry,
+            reach=found,
+            keys=keys,
+            sets=sets,
+            outputs=outputs,
+            quantiles=tuple(aggregates.quantiles),
+            having=having,
+            order=order,
+            limit=limit,
+            offset=offset,
+            tables=tuple(versions(relation)),
+            publics={place: coded.rows for place, coded in relation.publics.items()},
+            warnings=tuple(aggregates.warnings),
+        )
 
-    def _rewrite(self, keys: list[exp.Expr]) -> str:
-        """The question as a count by these keys, where that can be answered; else as a plain count."""
-        source, schema = self.reader.source, self.reader.schema
-        where = self.tree.args.get("where")
-        table = source.words(self.tree.args["from_"].this)
-        rest = f" FROM {table}" + (f" WHERE {source.words(where.this)}" if where is not None else "")
-        listed = ", ".join(source.words(key) for key in keys)
-        tries = [f"SELECT {listed}, count(*){rest} GROUP BY {listed}"] if keys else []
-        for text in [*tries, f"SELECT count(*){rest}"]:
-            try:
-                read(text, {schema.table: schema})
-            except Refused:
+    def _only_known_clauses(self, tree: exp.Select) -> None:
+        for name, value in tree.args.items():
+            if not value or name in _KNOWN:
                 continue
-            return text
-        return f"SELECT count(*) FROM {schema.table}"
+            reason, keyword = _CLAUSES.get(name, ("this clause is not known", "SELECT"))
+            raise self.source.refusal(reason, at=self.source.clause(keyword), hint=example(self.catalog))
+        distinct = tree.args.get("distinct")
+        if distinct and distinct.args.get("on"):
+            raise self.source.refusal("DISTINCT ON is not known", at=distinct)
 
-    def _refusal(self, reason: str, at: exp.Expr | None = None, hint: str = "") -> Refused:
-        return self.reader.source.refusal(reason, at=at, hint=hint)
+    def _outputs(
+        self, tree: exp.Select, formulas: Formulas, keys: tuple[Key, ...], aggregates: Aggregates
+    ) -> tuple[Output, ...]:
+        found: list[Output] = []
+        for node in tree.expressions:
+            inner = node.this if isinstance(node, exp.Alias) else node
+            name = str(node.alias) if isinstance(node, exp.Alias) else formulas.name(inner)
+            found.append(self._output(name, inner, formulas, aggregates))
+        if len({output.name for output in found}) != len(found):
+            raise self.source.refusal("two columns of the answer have the same name", hint="give them aliases with AS")
+        return tuple(found)
+
+    def _output(self, name: str, node: exp.Expr, formulas: Formulas, aggregates: Aggregates) -> Output:
+        if isinstance(node, exp.Grouping):
+            return Output(name=name, grouping=formulas.key(node.expressions[0], wanted=True))
+        key = formulas.key(node)
+        if key is not None:
+            return Output(name=name, key=key)
+        if is_aggregate(node):
+            read = aggregates.read(node)
+            if isinstance(read, QuantileAsked):
+                return Output(name=name, quantile=aggregates.quantiles.index(read))
+            return Output(name=name, formula=read)
+        read_formula = formulas.number(node)
+        return Output(name=name, formula=read_formula)
+
+    def _order(self, tree: exp.Select, formulas: Formulas, outputs: tuple[Output, ...]) -> tuple[Order, ...]:
+        clause = tree.args.get("order")
+        if clause is None:
+            return ()
+        found = []
+        for part in clause.expressions:
+            node = resolved(part.this, tree, formulas.scope, self.source)
+            place = next(
+                (
+                    place
+                    for place, item in enumerate(tree.expressions)
+                    if (item.this if isinstance(item, exp.Alias) else item) == node
+                ),
+                None,
+            )
+            found.append(
+                Order(
+                    output=place,
+                    formula=None if place is not None else formulas.number(node),
+                    descending=bool(part.args.get("desc")),
+                    nulls_first=bool(part.args.get("nulls_first")),
+                )
+            )
+        return tuple(found)
+
+    def _limit(self, tree: exp.Select, order: tuple[Order, ...]) -> tuple[int | None, int]:
+        found: list[int | None] = []
+        for name in ("limit", "offset"):
+            clause = tree.args.get(name)
+            if clause is None:
+                found.append(None)
+                continue
+            node = clause.args.get("expression") if isinstance(clause, exp.Limit | exp.Offset) else None
+            if not isinstance(node, exp.Literal) or not str(node.this).isdigit() or len(str(node.this)) > 9:
+                raise self.source.refusal(f"{name.upper()} needs a whole number", at=self.source.clause(name.upper()))
+            if not order:
+                raise self.source.refusal(
+                    f"{name.upper()} without ORDER BY picks rows by chance",
+                    at=self.source.clause(name.upper()),
+                    hint="ORDER BY count(*) DESC LIMIT 10",
+                )
+            found.append(int(node.this))
+        return found[0], found[1] or 0
+
+    def _row_level(self, *, distinct: bool) -> Refused:
+        if distinct:
+            return self.source.refusal(
+                "these values are declared, so which there are is public; how many rows have them is not",
+                at=self.source.clause("DISTINCT"),
+                hint="SELECT key, count(*) … GROUP BY key",
+            )
+        return self.source.refusal(
+            "an answer is made of counts and sums, not of rows",
+            at=self.source.clause("SELECT"),
+            hint=f"{example(self.catalog)}; keys in the select list need GROUP BY",
+        )
 
 
-def _is_count(node: exp.Expr) -> bool:
-    """count(*), or count of a literal, which is the same."""
-    if not isinstance(node, exp.Count) or node.expressions:
+def _axes(keys: tuple[Key, ...], chosen: tuple[int, ...]) -> tuple[Axis, ...]:
+    """The axes of a grouping set, in an order that does not depend on spelling."""
+    found = [axis for key in chosen if (axis := keys[key].axis) is not None]
+    return tuple(sorted(dict.fromkeys(found), key=order_of))
+
+
+def _is_top(
+    order: tuple[Order, ...],
+    limit: int | None,
+    offset: int,
+    having: Formula | None,
+    keys: tuple[Key, ...],
+    outputs: tuple[Output, ...],
+    statistics: tuple[Statistic, ...],
+) -> bool:
+    """Whether a question asks for the most common of discovered keys, and for no others."""
+    if not limit or offset or having is not None or not order or not order[0].descending:
         return False
-    return isinstance(node.this, exp.Star) or (isinstance(node.this, exp.Literal) and not node.this.is_string)
+    if not keys or any(key.axis is not None for key in keys):
+        return False
+    first = order[0]
+    by = first.formula if first.output is None else outputs[first.output].formula
+    counted = [formula.count(index) for index, known in enumerate(statistics) if known in (Rows(), Persons())]
+    return by in counted
 
 
-def _name(node: exp.Expr, otherwise: str) -> str:
-    return node.alias if isinstance(node, exp.Alias) else otherwise
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Grouping:
+    """GROUP BY: the keys, and the sets of them that the rows are grouped by."""
 
+    source: Source
+    tree: exp.Select
+    reader: Reader
+    scope: Scope
 
-def _words(node: exp.Expr) -> str:
-    return node.name if isinstance(node, exp.Column) else node.sql(dialect="duckdb").lower()
+    def read(self) -> tuple[tuple[Key, ...], tuple[tuple[int, ...], ...]]:
+        """Every key once, and the grouping sets as numbers of keys."""
+        clause = self.tree.args.get("group")
+        if clause is None:
+            return self._distinct()
+        nodes: list[exp.Expr] = []
+        if clause.args.get("all"):
+            plain = [node.this if isinstance(node, exp.Alias) else node for node in self.tree.expressions]
+            listed = [node for node in plain if not any(is_aggregate(part) for part in node.walk())]
+            choices = [[tuple(self._place(nodes, node) for node in listed)]]
+        else:
+            choices = [self._choices(part, nodes) for part in self._parts(clause)]
+        sets = [tuple(dict.fromkeys(itertools.chain(*chosen))) for chosen in itertools.product(*choices)]
+        if len(sets) > MOST_SETS:
+            raise self.source.refusal(f"more than {MOST_SETS} grouping sets", at=clause)
+        keys = tuple(key_of(node, self.reader, self.scope) for node in nodes)
+        unique = dict.fromkeys(tuple(sorted(chosen)) for chosen in sets)
+        return keys, tuple(unique)
+
+    def _distinct(self) -> tuple[tuple[Key, ...], tuple[tuple[int, ...], ...]]:
+        """SELECT DISTINCT x is SELECT x … GROUP BY x."""
+        if not self.tree.args.get("distinct"):
+            return (), ((),)
+        plain = [node.this if isinstance(node, exp.Alias) else node for node in self.tree.expressions]
+        if any(is_aggregate(part) for node in plain for part in node.walk()):
+            return (), ((),)
+        nodes: list[exp.Expr] = []
+        chosen = tuple(self._place(nodes, node) for node in plain)
+        return tuple(key_of(node, self.reader, self.scope) for node in nodes), (chosen,)
+
+    def _parts(self, clause: exp.Group) -> list[exp.Expr]:
+        strange = [
+            name
+            for name, value in clause.args.items()
+            if value and name not in ("expressions", "rollup", "cube", "grouping_sets")
+        ]
+        if strange:
+            raise self.source.refusal("this form of GROUP BY is not known", at=clause)
+        more = [part for name in ("rollup", "cube", "grouping_sets") for part in clause.args.get(name) or []]
+        return [*clause.expressions, *more]
+
+    def _choices(self, part: exp.Expr, nodes: list[exp.Expr]) -> list[tuple[int, ...]]:
+        """What one part of GROUP BY may add to a grouping set."""
+        match part:
+            case exp.Rollup():
+                groups = [self._group(each, nodes) for each in part.expressions]
+                return [tuple(itertools.chain(*groups[:size])) for size in range(len(groups), -1, -1)]
+            case exp.Cube():
+                groups = [self._group(each, nodes) for each in part.expressions]
+                if len(groups) > 6:
+                    raise self.source.refusal("CUBE of more than 6 keys", at=part)
+                sizes = range(len(groups), -1, -1)
+                return [
+                    tuple(itertools.chain(*chosen)) for size in sizes for chosen in itertools.combinations(groups, size)
+                ]
+            case exp.GroupingSets():
+                return [choice for each in part.expressions for choice in self._nested(each, nodes)]
+            case _:
+                return [self._group(part, nodes)]
+
+    def _nested(self, part: exp.Expr, nodes: list[exp.Expr]) -> list[tuple[int, ...]]:
+        if isinstance(part, exp.Rollup | exp.Cube | exp.GroupingSets):
+            return self._choices(part, nodes)
+        return [self._group(part, nodes)]
+
+    def _group(self, part: exp.Expr, nodes: list[exp.Expr]) -> tuple[int, ...]:
+        """A key, or several in parentheses."""
+        if isinstance(part, exp.Tuple):
+            return tuple(self._place(nodes, each) for each in part.expressions)
+        return (self._place(nodes, part),)
+
+    def _place(self, nodes: list[exp.Expr], node: exp.Expr) -> int:
+        node = resolved(node, self.tree, self.scope, self.source)
+        if any(is_aggregate(part) for part in node.walk()):
+            raise self.source.refusal("an aggregate cannot be a key", at=node)
+        if node not in nodes:
+            nodes.append(node)
+        return nodes.index(node)

@@ -84,6 +84,25 @@ def parse(text: str) -> tuple[Source, exp.Expr]:
     return source, trees[0]
 
 
+def statements(text: str) -> list[str]:
+    """The statements of a batch, cut at semicolons that stand in no text, name or comment.
+
+    >>> statements("select ';' from a; -- b;\\nselect 2;")
+    ["select ';' from a", '-- b;\\nselect 2']
+    """
+    found, start = [], 0
+    for piece in _PIECE.finditer(text):
+        if piece.group() == ";":
+            found.append(text[start : piece.start()])
+            start = piece.end()
+    found.append(text[start:])
+    return [each.strip() for each in found if _says_something(each)]
+
+
+def _says_something(text: str) -> bool:
+    return any(piece.lastgroup != "skip" for piece in _PIECE.finditer(text))
+
+
 def _bounded(source: Source) -> None:
     if len(source.text.encode("utf-8", "surrogatepass")) > MOST_BYTES:
         raise Refused(f"a question may have at most {MOST_BYTES // 1024} KB")

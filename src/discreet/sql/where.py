@@ -1,26 +1,32 @@
-"""WHERE: a syntax tree of comparisons as a predicate.
+"""Conditions and scalar expressions: syntax trees as predicates and typed expressions.
 
 Each condition is read twice, for when it is TRUE and for when it is FALSE; NULL makes it neither,
-so NOT swaps the two and three-valued logic is exact.
+so NOT swaps the two and three-valued logic is exact. What is not on the list of what is known is refused.
 """
 
 from __future__ import annotations
 
-import datetime
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Protocol
 
 from sqlglot import exp
 
 from discreet import exact
-from discreet.accounting.region import NOT_NULL, NOTHING, ONLY_NULL, Allowed
+from discreet.accounting.region import NOT_NULL, ONLY_NULL, Allowed
 from discreet.errors import Refused, UsageError
-from discreet.plan.predicate import FALSE, TRUE, Predicate, every, member, some
-from discreet.schema.column import Boolean, Column, domain, nullable
-from discreet.schema.schema import Schema, closest
-from discreet.sql.compare import FLIPPED, Constant, Operator, compare
+from discreet.plan import algebra
+from discreet.plan.expressions import Code, Null, TextCode, Whole, walk
+from discreet.plan.predicate import FALSE, Predicate, every, negation, some, span, within
+from discreet.sql.casts import CASTS
+from discreet.sql.compare import Constant, Operator, compare, constant_of, is_literal, type_word
+from discreet.sql.express import ARITHMETIC
+from discreet.sql.moments import MOMENTS, NAMED
 from discreet.sql.text import Source
+from discreet.sql.typed import Truth, Typed, literal
+from discreet.sql.unknown import refusal_of
+from discreet.sql.words import TEXTS
 
 _OPERATORS: dict[type[exp.Expr], Operator] = {
     exp.EQ: "=",
@@ -30,42 +36,107 @@ _OPERATORS: dict[type[exp.Expr], Operator] = {
     exp.GT: ">",
     exp.GTE: ">=",
 }
-_MOMENTS = (exp.DType.DATE, exp.DType.TIMESTAMP, exp.DType.TIMESTAMPNTZ, exp.DType.TIMESTAMPTZ)
-_HINT = "compare declared columns with literals: =, <>, <, <=, >, >=, BETWEEN, IN, IS NULL, AND, OR, NOT"
+_CONDITIONS: tuple[type[exp.Expr], ...] = (
+    exp.And, exp.Or, exp.Not, exp.Is, exp.Between, exp.In, exp.NullSafeEQ, exp.NullSafeNEQ, *_OPERATORS,
+)  # fmt: skip
+_SCALARS = {**ARITHMETIC, **TEXTS, **MOMENTS, **CASTS}
+_HINT = "conditions are =, <>, <, <=, >, >=, BETWEEN, IN, LIKE, IS NULL, AND, OR, NOT"
 
 
-def span_of(column: Column) -> Allowed:
-    """Every value the declared table can hold in this column."""
-    limits = domain(column)
-    values = NOT_NULL if limits is None else Allowed.interval(*limits)
-    return values | ONLY_NULL if nullable(column) else values
+class Scope(Protocol):
+    """What names mean."""
+
+    def column(self, node: exp.Column) -> Typed:
+        """The column that a name means; an unknown one is refused."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reader:
-    """Reads conditions over one table."""
+    """Reads conditions and expressions over the columns of one scope.
+
+    domains: the values that the columns met so far can take. Everything that is read is remembered, because
+        a condition within a condition would else be read again for each TRUE and FALSE around it.
+    """
 
     source: Source
-    schema: Schema
-    names: frozenset[str]
+    scope: Scope
+    domains: dict[str, Allowed] = field(default_factory=dict)
+    _read: dict[int, tuple[exp.Expr, Typed]] = field(default_factory=dict, repr=False)
 
-    def column(self, node: exp.Column) -> Column:
-        """The declared column a name means."""
-        if node.args.get("db") or (node.table and node.table.lower() not in self.names):
-            raise self.source.refusal(f"there is no table {node.table!r} in this question", at=node)
-        found = self.schema.column(node.name)
-        if found is None:
-            raise self.source.refusal(
-                f"{self.schema.table!r} has no declared column {node.name[:60]!r}",
-                at=node,
-                hint="a text is written in single quotes: '…'"
-                if node.this.args.get("quoted")
-                else closest(node.name, [column.name for column in self.schema.columns]),
-            )
-        return found
+    def typed(self, node: exp.Expr) -> Typed:
+        """What a scalar expression means."""
+        known = self._read.get(id(node))
+        if known is None:
+            known = self._read[id(node)] = (node, self._placed(node))
+        return known[1]
 
     def predicate(self, node: exp.Expr, *, wanted: bool = True) -> Predicate:
         """When the condition is TRUE, or, with `wanted` False, when it is FALSE."""
+        try:
+            return self._condition(node, wanted)
+        except Refused as problem:
+            raise self._at(problem, node) from None
+
+    def constant(self, node: exp.Expr) -> Constant:
+        """A literal as an exact value."""
+        found = self.typed(node)
+        if not is_literal(found):
+            raise self.source.refusal("a literal belongs here", at=node)
+        return constant_of(found)
+
+    def _placed(self, node: exp.Expr) -> Typed:
+        try:
+            return self._scalar(node)
+        except Refused as problem:
+            raise self._at(problem, node) from None
+
+    def _at(self, problem: Refused, node: exp.Expr) -> Refused:
+        """A refusal that points at the innermost node that was being read."""
+        return problem if problem.sql else self.source.refusal(problem.reason, at=node, hint=problem.hint)
+
+    def _scalar(self, node: exp.Expr) -> Typed:
+        match node:
+            case exp.Paren():
+                return self.typed(node.this)
+            case exp.Column():
+                return self._column(node)
+            case exp.Null():
+                return literal(None)
+            case exp.Boolean():
+                return literal(bool(node.this))
+            case exp.Literal():
+                return literal(str(node.this) if node.is_string else self._digits(node))
+            case exp.Anonymous() if str(node.this).lower() in NAMED:
+                return NAMED[str(node.this).lower()](self, node)
+        if isinstance(node, _CONDITIONS):
+            return self._truth(node)
+        known = _SCALARS.get(type(node))
+        if known is None or any(value and name not in known[1] for name, value in node.args.items()):
+            raise refusal_of(node)
+        return known[0](self, node)
+
+    def _column(self, node: exp.Column) -> Typed:
+        found = self.scope.column(node)
+        for part in walk(found.expression):
+            if isinstance(part, Code | TextCode):
+                self.domains[part.column] = span(part)
+        return found
+
+    def _digits(self, node: exp.Literal) -> Fraction:
+        try:
+            return exact.number(re.sub("_", "", str(node.this)), name="a literal")
+        except UsageError:
+            raise Refused("this number is out of range") from None
+
+    def _truth(self, node: exp.Expr) -> Typed:
+        """A condition as a value: 1 where it is TRUE, 0 where it is FALSE, else NULL."""
+        when_true, when_false = self.predicate(node), self.predicate(node, wanted=False)
+        if negation(when_true, self.domains) == when_false:
+            return Typed(algebra.choose([(when_true, Whole(1))], Whole(0)), Truth())
+        return Typed(algebra.choose([(when_true, Whole(1)), (when_false, Whole(0))], Null()), Truth())
+
+    def _condition(self, node: exp.Expr, wanted: bool) -> Predicate:
         match node:
             case exp.Paren():
                 return self.predicate(node.this, wanted=wanted)
@@ -73,123 +144,88 @@ class Reader:
                 return self.predicate(node.this, wanted=not wanted)
             case exp.And() | exp.Or():
                 parts = [self.predicate(part, wanted=wanted) for part in node.flatten()]
-                return every(parts) if isinstance(node, exp.And) == wanted else some(parts, self._domains())
-            case exp.Boolean():
-                return TRUE if node.this == wanted else FALSE
+                return every(parts) if isinstance(node, exp.And) == wanted else some(parts, self.domains)
             case exp.Null():
                 return FALSE
-            case exp.Column():
-                return self._flag(node, wanted=wanted)
             case exp.Is():
-                return self._is(node, wanted=wanted)
+                return self._is(node, wanted)
             case exp.Between():
-                return self._between(node, wanted=wanted)
+                return self._between(node, wanted)
             case exp.In():
-                return self._in(node, wanted=wanted)
+                return self._in(node, wanted)
+            case exp.NullSafeEQ() | exp.NullSafeNEQ():
+                return self._distinct(node, isinstance(node, exp.NullSafeNEQ) == wanted)
             case exp.EQ() | exp.NEQ() | exp.LT() | exp.LTE() | exp.GT() | exp.GTE():
-                return self._comparison(node, wanted=wanted)
+                operator = _OPERATORS[type(node)]
+                return self._compared(self.typed(node.left), operator, self.typed(node.right), wanted)
             case _:
-                raise self.source.refusal("this condition is not among those that are known", at=node, hint=_HINT)
+                return self._flag(node, wanted)
 
-    def _domains(self) -> dict[str, Allowed]:
-        return {column.name: span_of(column) for column in self.schema.columns}
+    def _within(self, found: Typed, allowed: Allowed) -> Predicate:
+        return within(found.expression, allowed, self.domains)
 
-    def _member(self, column: Column, when_true: Allowed, when_false: Allowed, *, wanted: bool) -> Predicate:
-        return member(column.name, when_true if wanted else when_false, span_of(column))
+    def _compared(self, left: Typed, operator: Operator, right: Typed, wanted: bool) -> Predicate:
+        expression, when_true = compare(left, operator, right)
+        return within(expression, when_true if wanted else when_true.complement() & NOT_NULL, self.domains)
 
-    def _flag(self, node: exp.Column, *, wanted: bool) -> Predicate:
-        column = self.column(node)
-        if not isinstance(column, Boolean):
-            raise self.source.refusal(f"{column.name!r} is not boolean, so it is no condition", at=node, hint=_HINT)
-        return self._member(column, Allowed.of([1]), Allowed.of([0]), wanted=wanted)
+    def _flag(self, node: exp.Expr, wanted: bool) -> Predicate:
+        """A value that is true or false."""
+        found = self.typed(node)
+        if isinstance(found.expression, Null):
+            return FALSE
+        if not isinstance(found.kind, Truth):
+            what = f"{node.name!r}" if isinstance(node, exp.Column) else f"this {type_word(found.kind)}"
+            raise Refused(f"{what} is not boolean, so it is no condition", hint=_HINT)
+        return self._within(found, Allowed.of([int(wanted)]))
 
-    def _is(self, node: exp.Is, *, wanted: bool) -> Predicate:
-        if not isinstance(node.this, exp.Column) or not isinstance(node.expression, exp.Null):
-            raise self.source.refusal("IS is known only as IS NULL and IS NOT NULL", at=node, hint=_HINT)
-        return self._member(self.column(node.this), ONLY_NULL, NOT_NULL, wanted=wanted)
-
-    def _between(self, node: exp.Between, *, wanted: bool) -> Predicate:
-        if not isinstance(node.this, exp.Column) or node.args.get("symmetric"):
-            raise self.source.refusal("BETWEEN needs a column on its left", at=node, hint=_HINT)
-        column = self.column(node.this)
-        low, high = self.constant(node.args["low"]), self.constant(node.args["high"])
-        above = self._compare(column, ">=", low, node), self._compare(column, "<", low, node)
-        below = self._compare(column, "<=", high, node), self._compare(column, ">", high, node)
-        return self._member(column, above[0] & below[0], above[1] | below[1], wanted=wanted)
-
-    def _in(self, node: exp.In, *, wanted: bool) -> Predicate:
-        listed = node.args.get("expressions") or []
-        if not isinstance(node.this, exp.Column) or not listed or node.args.get("query") or node.args.get("unnest"):
-            raise self.source.refusal("IN needs a column and a list of literals", at=node, hint=_HINT)
-        column = self.column(node.this)
-        constants = [self.constant(part) for part in listed]
-        pairs = zip(constants, listed, strict=True)
-        when_true = Allowed.union(self._compare(column, "=", constant, part) for constant, part in pairs)
-        # x NOT IN (…, NULL) is never TRUE: x might equal the unknown.
-        when_false = NOTHING if None in constants else when_true.complement() & NOT_NULL
-        return self._member(column, when_true, when_false, wanted=wanted)
-
-    def _comparison(self, node: exp.Binary, *, wanted: bool) -> Predicate:
-        operator = _OPERATORS[type(node)]
-        left, right = node.left, node.right
-        if isinstance(right, exp.Column) and not isinstance(left, exp.Column):
-            left, right, operator = right, left, FLIPPED[operator]
-        if not isinstance(left, exp.Column):
-            raise self.source.refusal("a comparison needs a plain column on one side", at=node, hint=_HINT)
-        column = self.column(left)
-        if isinstance(right, exp.Column) and right.this.args.get("quoted") and self.schema.column(right.name) is None:
-            raise self.source.refusal(
-                "double quotes make a name, not a text", at=right, hint=f"write '{right.name[:40]}' in single quotes"
-            )
-        if isinstance(right, exp.Column):
-            raise self.source.refusal(
-                "comparing two columns is not known; compare a column with a literal", at=right, hint=_HINT
-            )
-        constant = self.constant(right)
-        when_true = self._compare(column, operator, constant, node)
-        when_false = NOTHING if constant is None else when_true.complement() & NOT_NULL
-        return self._member(column, when_true, when_false, wanted=wanted)
-
-    def _compare(self, column: Column, operator: Operator, constant: Constant, node: exp.Expr) -> Allowed:
-        try:
-            return compare(column, operator, constant)
-        except Refused as problem:
-            raise self.source.refusal(problem.reason, at=node, hint=problem.hint) from None
-
-    def constant(self, node: exp.Expr) -> Constant:
-        """A literal as an exact value."""
-        match node:
-            case exp.Paren():
-                return self.constant(node.this)
+    def _is(self, node: exp.Is, wanted: bool) -> Predicate:
+        match node.expression:
             case exp.Null():
-                return None
-            case exp.Boolean():
-                return bool(node.this)
-            case exp.Literal() if node.is_string:
-                return str(node.this)
-            case exp.Literal():
-                return self._digits(node)
-            case exp.Neg():
-                value = self.constant(node.this)
-                if isinstance(value, Fraction):
-                    return -value
-            case exp.Cast() if node.to.this in _MOMENTS:
-                value = self.constant(node.this)
-                if isinstance(value, str):
-                    return self._moment(value, node)
-        raise self.source.refusal("only literals can be compared with a column", at=node, hint=_HINT)
+                return self._within(self.typed(node.this), ONLY_NULL if wanted else NOT_NULL)
+            case exp.Boolean(this=asked):
+                holds = self.predicate(node.this, wanted=bool(asked))
+                return holds if wanted else negation(holds, self.domains)
+            case _:
+                raise Refused("IS is known with NULL, TRUE and FALSE, and as IS DISTINCT FROM")
 
-    def _digits(self, node: exp.Literal) -> Fraction:
-        try:
-            return exact.number(re.sub("_", "", str(node.this)), name="a literal")
-        except UsageError:
-            raise self.source.refusal("this number is out of range", at=node) from None
+    def _between(self, node: exp.Between, wanted: bool) -> Predicate:
+        if node.args.get("symmetric"):
+            raise Refused("BETWEEN SYMMETRIC is not known", hint="x BETWEEN least(a, b) AND greatest(a, b)")
+        found, low, high = (self.typed(part) for part in (node.this, node.args["low"], node.args["high"]))
+        parts = [self._compared(found, ">=", low, wanted), self._compared(found, "<=", high, wanted)]
+        return every(parts) if wanted else some(parts, self.domains)
 
-    def _moment(self, text: str, node: exp.Expr) -> str:
-        """A DATE or TIMESTAMP literal: its text, checked; a DATE drops the time of day."""
+    def _in(self, node: exp.In, wanted: bool) -> Predicate:
+        listed = node.args.get("expressions") or []
+        if not listed or any(value and name not in ("this", "expressions") for name, value in node.args.items()):
+            raise Refused("IN takes a list", hint="x IN (1, 2, 3)")
+        found = self.typed(node.this)
+        constants: list[Allowed] = []
+        others: list[Predicate] = []
+        for part in listed:
+            member = self.typed(part)
+            if not is_literal(member) or is_literal(found):
+                others.append(self._compared(found, "=", member, wanted))
+            elif isinstance(member.expression, Null):
+                others.append(FALSE)  # x might equal the unknown: not TRUE, and not FALSE either
+            else:
+                constants.append(self._equal(found, member, part))
+        if constants:
+            equal = Allowed.union(constants)
+            others.append(self._within(found, equal if wanted else equal.complement() & NOT_NULL))
+        return some(others, self.domains) if wanted else every(others)
+
+    def _equal(self, found: Typed, member: Typed, node: exp.Expr) -> Allowed:
+        """The values of `found` that equal a literal."""
         try:
-            moment = datetime.datetime.fromisoformat(text.strip())
-        except ValueError:
-            raise self.source.refusal("this is not a date", at=node, hint="write DATE '2026-01-31'") from None
-        assert isinstance(node, exp.Cast)
-        return moment.date().isoformat() if node.to.this == exp.DType.DATE else moment.isoformat()
+            return compare(found, "=", member)[1]
+        except Refused as problem:
+            raise self._at(problem, node) from None
+
+    def _distinct(self, node: exp.Expr, wanted: bool) -> Predicate:
+        """IS DISTINCT FROM where `wanted`, else IS NOT DISTINCT FROM: NULL counts as a value like any other."""
+        left, right = self.typed(node.this), self.typed(node.expression)
+        equal = self._compared(left, "=", right, True)
+        both = every([self._within(left, ONLY_NULL), self._within(right, ONLY_NULL)])
+        same = some([equal, both], self.domains)
+        return negation(same, self.domains) if wanted else same

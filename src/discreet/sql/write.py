@@ -1,84 +1,223 @@
 """Plan to SQL. Everything an engine ever runs for a question is written here, from our own plan.
 
 Numbers and texts are written by us, identifiers are quoted, and no function can fail on a value:
-comparisons, and arithmetic on codes that the WHERE clause has already kept within their edges.
+see `emit` for expressions, and here arithmetic on codes that the WHERE clause has already kept
+within their edges.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import assert_never
 
-from discreet.accounting.region import Allowed, Box, Region, Run
+from discreet.accounting.region import Allowed, Region
 from discreet.plan.cells import Axis, Cells
-from discreet.plan.predicate import Every, Member, Predicate, Some
-from discreet.schema.schema import Schema
+from discreet.plan.expressions import Code, Expression
+from discreet.plan.predicate import TRUE, Every, Predicate
+from discreet.plan.relation import Filter, JoinPerson, JoinPublic, PerPerson, Plan, Scan, base
+from discreet.plan.statistics import Distinct, Highest, Inner, Lowest, Mean, Persons, Rows, Statistic, Sum
+from discreet.schema.unit import OURS
+from discreet.sql.emit import allowed_sql, expression_sql, floor_sql, identifier, predicate_sql, region_sql
 
-#: The stored integers are 64 bits wide; a run may end beyond them.
-_LEAST, _MOST = -(2**63), 2**63 - 1
+#: What the declared table calls the number of a row's person.
+PERSON = f"{OURS}person"
+
+#: Sums come back in two halves of 62 bits each.
+HALF = 62
 
 
-def count_sql(cells: Cells, schema: Schema, *, source: str) -> str:
-    """One SELECT of a flat cell number, row-major over the axes, and how many rows lie in that cell.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Names:
+    """What tables are called in the SQL: quoted names for people, table functions for an engine."""
 
-    `source` is SQL text: a quoted name, or a table function. Cells without rows are left out.
+    scan: Callable[[Scan], str]
+    persons: Callable[[Scan], str]
+    public: Callable[[JoinPublic], str]
+    found: str = "found"
 
-    Guarantee: a row outside `cells.region` is in no cell, and each row is in at most one.
-    Because: the region's boxes are ANDed to the predicate, one row of the source is one row here (no
-        join), and GROUP BY is of one expression of that row alone.
+
+def shown(scan: Scan) -> str:
+    """A table by its own name."""
+    return identifier(scan.table)
+
+
+#: For explain: no path, no key.
+SHOWN = Names(
+    scan=shown,
+    persons=lambda scan: identifier(f"persons of {scan.table}"),
+    public=lambda join: identifier(join.table),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rows:
+    """A relation: what stands after FROM, and the conditions that go with it."""
+
+    text: str
+    conditions: tuple[str, ...]
+
+
+def count_sql(cells: Cells, region: Region, *, names: Names) -> str:
+    """One SELECT of a flat cell number, row-major over the axes, and the statistics of that cell.
+
+    Cells without rows are left out. A sum comes as two numbers, `high` and `low`: high * 2^62 + low.
+
+    Guarantee: a row of a unit outside `region` is in no cell, and each row of the relation is in at most one.
+    Because: the region's boxes are ANDed where the table asked about is scanned, and GROUP BY is of one
+        expression of that row alone.
     """
-    for name in _names(cells):
-        if schema.column(name) is None:
-            raise ValueError(f"no column {name!r} in the schema")
-    kept = [*_conjuncts(cells.plan.where), *_sides(cells.region), *(_within(axis) for axis in cells.axes)]
-    conditions = [text for text in dict.fromkeys(kept) if text != "TRUE"]
-    lines = [f"SELECT {_cell(cells.axes)} AS cell, count(*) AS rows", f"FROM {source}"]
-    if conditions:
-        lines.append("WHERE " + "\n  AND ".join(conditions))
-    if cells.axes:
+    rows = _relation(cells.plan, names, region)
+    text, conditions = rows.text, list(rows.conditions)
+    filters = [statistic.where for statistic in cells.statistics]
+    if len(set(filters)) == 1:
+        conditions += _conjuncts(filters[0])
+    if cells.found is not None:
+        matches = [
+            f"{_plain(of)} IS NOT DISTINCT FROM {names.found}.k{place}" for place, of in enumerate(cells.found.of)
+        ]
+        text += f"\nJOIN {names.found} ON {' AND '.join(matches)}"
+    conditions += [_within(axis) for axis in cells.axes]
+    listed = [f"{_cell(cells, names)} AS cell"]
+    for place, statistic in enumerate(cells.statistics):
+        told = "" if len(set(filters)) == 1 else _filter(statistic.where)
+        listed += _statistic(statistic, told, place)
+    lines = [f"SELECT {', '.join(listed)}", f"FROM {text}", *_where(conditions)]
+    if cells.shape:
         lines.append("GROUP BY 1")
     return "\n".join(lines)
 
 
-def identifier(name: str) -> str:
-    """A name, quoted.
-
-    >>> print(identifier('the "age"'))
-    "the ""age\"""
-    """
-    return '"' + name.replace('"', '""') + '"'
-
-
-def text_literal(text: str) -> str:
-    """A text, quoted; a NUL, which SQL text cannot hold, by its number.
-
-    >>> print(text_literal("it's"), text_literal("a" + chr(0)))
-    'it''s' ('a' || chr(0) || '')
-    """
-    parts = ["'" + part.replace("'", "''") + "'" for part in text.split("\0")]
-    return parts[0] if len(parts) == 1 else "(" + " || chr(0) || ".join(parts) + ")"
+def keys_sql(plan: Plan, keys: tuple[Expression, ...], region: Region, *, persons: bool, names: Names) -> str:
+    """The keys that exist, each with its number of persons, sorted."""
+    rows = _relation(plan, names, region)
+    listed = [f"{_plain(key)} AS k{place}" for place, key in enumerate(keys)]
+    counted = f"count(DISTINCT {identifier(PERSON)})" if persons else "count(*)"
+    places = ", ".join(str(place + 1) for place in range(len(keys)))
+    return "\n".join(
+        [
+            f"SELECT {', '.join(listed)}, {counted} AS persons",
+            f"FROM {rows.text}",
+            *_where(list(rows.conditions)),
+            f"GROUP BY {places}",
+            f"ORDER BY {', '.join(f'{place + 1} NULLS LAST' for place in range(len(keys)))}",
+        ]
+    )
 
 
-def predicate_sql(predicate: Predicate) -> str:
-    """A predicate as a condition that is TRUE, or FALSE or NULL, where `predicate.holds` says so."""
-    match predicate:
-        case Member(column=column, allowed=allowed):
-            return allowed_sql(column, allowed)
-        case Every(parts=parts):
-            return _joined(" AND ", [predicate_sql(part) for part in parts], empty="TRUE")
-        case Some(parts=parts):
-            return _joined(" OR ", [predicate_sql(part) for part in parts], empty="FALSE")
+def _relation(plan: Plan, names: Names, region: Region | None) -> _Rows:
+    match plan:
+        case Scan():
+            return _Rows(text=names.scan(plan), conditions=() if region is None else tuple(_sides(region)))
+        case Filter(source=source, where=where):
+            inner = _relation(source, names, region)
+            return _Rows(text=inner.text, conditions=(*inner.conditions, *_conjuncts(where)))
+        case JoinPublic():
+            inner = _relation(plan.source, names, region)
+            matches = [f"{_plain(left)} = {identifier(right)}" for left, right in plan.on]
+            word = "LEFT JOIN" if plan.outer else "JOIN"
+            text = f"{inner.text}\n{word} {names.public(plan)} ON {' AND '.join(matches)}"
+            return _Rows(text=text, conditions=inner.conditions)
+        case JoinPerson():
+            return _join_person(plan, names, region)
+        case PerPerson():
+            return _Rows(text=_per_person(plan, names, region), conditions=())
         case _:
-            assert_never(predicate)
+            assert_never(plan)
 
 
-def region_sql(region: Region) -> str:
-    """The records of a region as a condition."""
-    return _joined(" OR ", [_box(box) for box in region.boxes], empty="FALSE")
+def _join_person(plan: JoinPerson, names: Names, region: Region | None) -> _Rows:
+    """The same person's rows of another relation; across tables persons meet by their tags."""
+    inner, other = _relation(plan.source, names, region), _relation(plan.other, names, None)
+    word = "LEFT JOIN" if plan.outer else "JOIN"
+    own, theirs = base(plan.source), base(plan.other)
+    number = identifier(f"{plan.place}.person")
+    listed = [f"{identifier(PERSON)} AS {number}"]
+    listed += [f"{expression_sql(expression)} AS {identifier(name)}" for name, expression in plan.columns]
+    lines = [f"SELECT {', '.join(listed)}", f"FROM {other.text}", *_where(list(other.conditions))]
+    joined = "\n  ".join("\n".join(lines).split("\n"))
+    text = inner.text
+    left = identifier(PERSON)
+    if own != theirs:
+        mine, yours = identifier(f"{plan.place}.mine"), identifier(f"{plan.place}.yours")
+        text += (
+            f"\n{word} (SELECT a.number AS {mine}, b.number AS {yours} "
+            f"FROM {names.persons(own)} AS a JOIN {names.persons(theirs)} AS b ON a.tag = b.tag) ON {left} = {mine}"
+        )
+        left = yours
+    return _Rows(text=f"{text}\n{word} (\n  {joined}\n) ON {left} = {number}", conditions=inner.conditions)
 
 
-def _box(box: Box) -> str:
-    return _joined(" AND ", [allowed_sql(name, allowed) for name, allowed in box.sides.items()], empty="TRUE")
+def _per_person(plan: PerPerson, names: Names, region: Region | None) -> str:
+    inner = _relation(plan.source, names, region)
+    listed = [identifier(PERSON)]
+    listed += [f"{expression_sql(expression)} AS {identifier(name)}" for name, expression in plan.keys]
+    grouped = ", ".join(str(place + 1) for place in range(len(listed)))
+    listed += [f"{_inner(value)} AS {identifier(name)}" for name, value in plan.values]
+    lines = [
+        f"SELECT {', '.join(listed)}",
+        f"FROM {inner.text}",
+        *_where(list(inner.conditions)),
+        f"GROUP BY {grouped}",
+    ]
+    return "(\n  " + "\n  ".join("\n".join(lines).split("\n")) + "\n)"
+
+
+def _inner(inner: Inner) -> str:
+    """A statistic of one person's rows; within 62 bits it is written as BIGINT."""
+    told = _filter(inner.where)
+    match inner:
+        case Rows():
+            return f"count(*){told}"
+        case Sum(of=of):
+            return f"CAST(sum({expression_sql(of)}){told} AS HUGEINT)"
+        case Distinct(of=of):
+            return f"count(DISTINCT {_plain(of)}){told}"
+        case Lowest(of=of):
+            return f"min({expression_sql(of)}){told}"
+        case Highest(of=of):
+            return f"max({expression_sql(of)}){told}"
+        case Mean(of=of, finer=finer):
+            total = f"(CAST(sum({expression_sql(of)}){told} AS HUGEINT) * {finer})"
+            number = f"CAST(count({expression_sql(of)}){told} AS HUGEINT)"
+            return floor_sql(total, number)
+        case _:
+            assert_never(inner)
+
+
+def _statistic(statistic: Statistic, told: str, place: int) -> list[str]:
+    match statistic:
+        case Rows():
+            return [f"count(*){told} AS s{place}"]
+        case Persons():
+            return [f"count(DISTINCT {identifier(PERSON)}){told} AS s{place}"]
+        case Distinct(of=of):
+            return [f"count(DISTINCT {_plain(of)}){told} AS s{place}"]
+        case Sum(of=of, centre=centre):
+            moved = expression_sql(of)
+            if centre:
+                moved = f"{moved} {'-' if centre > 0 else '+'} {abs(centre)}"
+            total = f"coalesce(sum({moved}){told}, 0)"
+            return [
+                f"CAST({total} // {2**HALF} AS BIGINT) AS high{place}",
+                f"CAST({total} % {2**HALF} AS BIGINT) AS low{place}",
+            ]
+        case _:
+            assert_never(statistic)
+
+
+def _filter(where: Predicate) -> str:
+    return "" if where == TRUE else f" FILTER (WHERE {predicate_sql(where)})"
+
+
+def _plain(expression: Expression) -> str:
+    """An expression that is only compared: a column as it is stored."""
+    return identifier(expression.column) if isinstance(expression, Code) else expression_sql(expression)
+
+
+def _where(conditions: list[str]) -> list[str]:
+    kept = [text for text in dict.fromkeys(conditions) if text != "TRUE"]
+    return ["WHERE " + "\n  AND ".join(kept)] if kept else []
 
 
 def _conjuncts(predicate: Predicate) -> list[str]:
@@ -91,85 +230,28 @@ def _sides(region: Region) -> list[str]:
     """A region in the same way. The box of a plain conjunction is that conjunction, and is written once."""
     if len(region.boxes) != 1:
         return [region_sql(region)]
-    return [allowed_sql(name, allowed) for name, allowed in region.boxes[0].sides.items()]
-
-
-def allowed_sql(column: str, allowed: Allowed) -> str:
-    """`column` takes an allowed value."""
-    name = identifier(column)
-    points, spans = [], []
-    for run in allowed.runs:
-        point = _point(run)
-        if point is None:
-            spans.append(_span(name, run))
-        else:
-            points.append(point)
-    parts = [f"{name} = {points[0]}"] if len(points) == 1 else []
-    parts = [f"{name} IN ({', '.join(points)})"] if len(points) > 1 else parts
-    parts += spans
-    if allowed.null:
-        parts.append(f"{name} IS NULL")
-    return _joined(" OR ", parts, empty="FALSE")
-
-
-def _point(run: Run) -> str | None:
-    """The one value in a run, as a literal."""
-    match run:
-        case (int() as low, int() as high) if high == low + 1 and _LEAST < low <= _MOST:
-            return str(low)
-        case (str() as low, str() as high) if high == low + "\0":
-            return text_literal(low)
-        case _:
-            return None
-
-
-def _span(name: str, run: Run) -> str:
-    """A run as comparisons. Whole numbers are cut to 64 bits: beyond them an engine compares floats."""
-    low, high = run
-    if isinstance(low, str) or isinstance(high, str):
-        return _joined(" AND ", [*_text_low(name, low), *_text_high(name, high)], empty="TRUE")
-    first = None if low is None or low <= _LEAST else low
-    last = None if high is None or high > _MOST else high - 1
-    if (first is not None and first > _MOST) or (last is not None and last < _LEAST):
-        return "FALSE"
-    if first is not None and last is not None:
-        return f"{name} BETWEEN {first} AND {last}"
-    if first is not None:
-        return f"{name} >= {first}"
-    return f"{name} IS NOT NULL" if last is None else f"{name} <= {last}"
-
-
-def _text_low(name: str, low: object) -> list[str]:
-    """At least `low`. No text lies between s and s + NUL, so a trailing NUL is a strict comparison."""
-    if not isinstance(low, str):
-        return []
-    return [f"{name} > {text_literal(low[:-1])}" if low.endswith("\0") else f"{name} >= {text_literal(low)}"]
-
-
-def _text_high(name: str, high: object) -> list[str]:
-    """Below `high`."""
-    if not isinstance(high, str):
-        return []
-    return [f"{name} <= {text_literal(high[:-1])}" if high.endswith("\0") else f"{name} < {text_literal(high)}"]
+    return [allowed_sql(identifier(name), allowed) for name, allowed in region.boxes[0].sides.items()]
 
 
 def _within(axis: Axis) -> str:
     """The row has a cell on this axis. Always so in a declared table; without it an index could go astray."""
-    return allowed_sql(axis.column, Allowed(((axis.edges[0], axis.edges[-1]),), axis.null))
+    return allowed_sql(_plain(axis.of), Allowed(((axis.edges[0], axis.edges[-1]),), axis.null))
 
 
-def _cell(axes: tuple[Axis, ...]) -> str:
+def _cell(cells: Cells, names: Names) -> str:
     """The flat cell number: each axis in turn, the last one varying fastest."""
+    places = [] if cells.found is None else [(f"{names.found}.place", cells.found.size)]
+    places += [(_place(axis), axis.size) for axis in cells.axes]
     text = ""
-    for place, axis in enumerate(axes):
-        text = f"{f'({text})' if place > 1 else text} * {axis.size} + {_place(axis)}" if place else _place(axis)
+    for turn, (place, size) in enumerate(places):
+        text = f"{f'({text})' if turn > 1 else text} * {size} + {place}" if turn else place
     return text or "0"
 
 
 def _place(axis: Axis) -> str:
     """The number of the cell on one axis, for a code within its edges or, if the axis has such a cell, NULL."""
     first, size, bins = axis.edges[0], axis.edges[-1] - axis.edges[0], len(axis.edges) - 1
-    code = f"CAST({identifier(axis.column)} AS BIGINT)"
+    code = f"CAST({identifier(axis.of.column)} AS BIGINT)" if isinstance(axis.of, Code) else expression_sql(axis.of)
     steps = f"({code} - {first})" if first > 0 else f"({code} + {-first})" if first < 0 else code
     even = all(edge == first + place * size // bins for place, edge in enumerate(axis.edges))
     if even and (size + 1) * bins < 2**62:
@@ -180,7 +262,7 @@ def _place(axis: Axis) -> str:
         elif size > bins:
             steps = f"{steps} // {size // bins}"
         return f"coalesce({steps}, {bins})" if axis.null else steps
-    name = identifier(axis.column)
+    name = _plain(axis.of)
     search = _search(name, axis.edges, 0, bins)
     return f"CASE WHEN {name} IS NULL THEN {bins} ELSE {search} END" if axis.null else search
 
@@ -192,15 +274,3 @@ def _search(name: str, edges: tuple[int, ...], low: int, high: int) -> str:
     middle = (low + high) // 2
     below, above = _search(name, edges, low, middle), _search(name, edges, middle, high)
     return f"CASE WHEN {name} < {edges[middle]} THEN {below} ELSE {above} END"
-
-
-def _names(cells: Cells) -> Iterable[str]:
-    yield from (axis.column for axis in cells.axes)
-    yield from (name for box in cells.region.boxes for name in box.sides)
-
-
-def _joined(word: str, parts: list[str], *, empty: str) -> str:
-    """Conditions joined by AND or OR, in brackets where there are several."""
-    if not parts:
-        return empty
-    return parts[0] if len(parts) == 1 else f"({word.join(parts)})"

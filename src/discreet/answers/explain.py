@@ -1,0 +1,203 @@
+"""What `discreet explain` says: price, noise, sensitivity with its reasons, whom it touches, the SQL that runs."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from discreet import exact
+from discreet.accounting.region import Allowed
+from discreet.accounting.sensitivity import Sensitivity
+from discreet.answers.refine import Reading
+from discreet.answers.sql import FREE, Quote, cost_of, laws_of, spending, standing_after, width_of
+from discreet.curator import Version
+from discreet.ledger.ledger import Ledger
+from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.mechanisms.threshold import Threshold
+from discreet.plan import formula
+from discreet.plan.price import Choose, Discover, Law, Measure
+from discreet.plan.statistics import statistic_name
+from discreet.sql.read import Output
+from discreet.sql.write import SHOWN, count_sql, keys_sql
+
+
+def explain(quoted: Quote, known: Reading | None, *, confidence: Fraction, ledger: Ledger) -> dict[str, Any]:
+    """What a question would cost, and why, as JSON data; the keys are a contract. `known`: a stored answer is free."""
+    after = standing_after(quoted, ledger, free=known is not None)
+    cost = FREE if known is not None else cost_of(quoted.price.event)
+    parts = _parts(quoted)
+    return {
+        "accepted": True,
+        "cost": cost.to_data(up=True),
+        "spent_after": spending(after.spent).to_data(up=True),
+        "remaining_after": spending(after.remaining).to_data(up=False),
+        "sensitivity": parts[0] if parts else _discovered(quoted),
+        "parts": parts,
+        "noise": _noise(quoted, confidence),
+        "steps": _steps(quoted, confidence),
+        "stored": None if known is None else {"release": known.measurement.id},
+        "cells": _cells(quoted),
+        "confidence": float(confidence),
+        "region": region_words(quoted),
+        "filter": quoted.decision.arm or "none",
+        "because": quoted.because,
+        "engine_sql": ";\n".join(_sql(quoted)),
+    }
+
+
+def _parts(quoted: Quote) -> list[dict[str, Any]]:
+    """The sensitivity of each statistic, with its reasons."""
+    found = []
+    for step in quoted.price.steps:
+        if isinstance(step, Measure):
+            for statistic, moves, share in zip(step.cells.statistics, step.moves, step.shares, strict=True):
+                told = {"statistic": statistic_name(statistic), "share": float(share)}
+                found.append(_sensitivity(moves) | told)
+    return found
+
+
+def _sensitivity(moves: Sensitivity) -> dict[str, Any]:
+    return {
+        "l0": moves.l0,
+        "l1": moves.l1,
+        "l2": exact.as_float(exact.sqrt(Fraction(moves.l2_squared), up=True), up=False),
+        "linf": moves.linf,
+        "because": list(moves.because),
+    }
+
+
+def _discovered(quoted: Quote) -> dict[str, Any]:
+    """Of questions that add no noise to cells: how many rows a unit moves at most."""
+    rows = quoted.price.reach.rows
+    because = [*quoted.price.reach.because, "chosen by scores that one person moves by no more than their rows"]
+    return {"l0": rows, "l1": rows, "l2": float(rows), "linf": rows, "because": because}
+
+
+def _noise(quoted: Quote, confidence: Fraction) -> list[dict[str, Any]]:
+    """How each noisy column comes about, and how wrong it may be where that can be known before."""
+    laws = laws_of(quoted.price)
+    found: list[dict[str, Any]] = []
+    for output in quoted.asked.outputs:
+        if output.key is not None or output.grouping is not None:
+            continue
+        if output.quantile is not None:
+            found.append(_quantile(quoted, output, confidence))
+            continue
+        assert output.formula is not None
+        indexes = sorted(formula.cells(output.formula))
+        if not indexes:
+            continue
+        law = laws[indexes[0]][0]
+        width = width_of(quoted.price, output, confidence)
+        found.append(
+            {
+                "column": output.name,
+                "mechanism": _mechanism(law),
+                "scale": exact.as_float(_scale(law), up=True),
+                "plus_minus": None if width is None else exact.as_float(width, up=True),
+                "because": quoted.because,
+            }
+        )
+    return found
+
+
+def _mechanism(law: Law) -> str:
+    return "discrete Laplace" if isinstance(law, DiscreteLaplace) else "discrete Gaussian"
+
+
+def _scale(law: Law) -> Fraction:
+    return law.scale if isinstance(law, DiscreteLaplace) else exact.sqrt(law.sigma2, up=True)
+
+
+def _quantile(quoted: Quote, output: Output, confidence: Fraction) -> dict[str, Any]:
+    step = next(step for step in quoted.price.steps if isinstance(step, Choose) and step.quantile == output.quantile)
+    return {
+        "column": output.name,
+        "mechanism": "exponential",
+        "scale": None,
+        "plus_minus": None,
+        "bins": step.mechanism.bins,
+        "ranks": exact.as_float(step.mechanism.plus_minus(confidence), up=True),
+        "because": "a quantile is chosen among bins by how many rows lie on either side",
+    }
+
+
+def _steps(quoted: Quote, confidence: Fraction) -> list[str]:
+    """The parts of the price, in words."""
+    told = []
+    for step in quoted.price.steps:
+        match step:
+            case Discover(mechanism=Threshold() as mechanism, share=share):
+                told.append(
+                    f"keys that at least about {mechanism.threshold} persons share, by noise on their number: "
+                    f"{float(share):.0%} of the price, delta {exact.show(mechanism.event().delta, up=True)}"
+                )
+            case Discover(mechanism=mechanism, share=share):
+                told.append(f"the most common keys, chosen one by one: {float(share):.0%} of the price")
+            case Measure():
+                for statistic, law, share in zip(step.cells.statistics, step.laws, step.shares, strict=True):
+                    told.append(
+                        f"{statistic_name(statistic)}: {_mechanism(law)}, {float(share):.0%} of the price, each of "
+                        f"{step.cells.size:,} cells within {law.half_width(confidence):,} steps"
+                    )
+            case Choose(mechanism=mechanism, share=share):
+                ranks = exact.show(mechanism.plus_minus(confidence), digits=3, up=True)
+                told.append(
+                    f"quantile {exact.show(mechanism.fraction)}: exponential mechanism over {mechanism.bins:,} bins, "
+                    f"{float(share):.0%} of the price, within {ranks} rows of its rank"
+                )
+    return told
+
+
+def _cells(quoted: Quote) -> int:
+    return sum(
+        step.cells.size * len(step.cells.statistics) for step in quoted.price.steps if isinstance(step, Measure)
+    ) + sum(step.cells.size // step.mechanism.bins for step in quoted.price.steps if isinstance(step, Choose))
+
+
+def _sql(quoted: Quote) -> list[str]:
+    """The SQL of each step, without path or key."""
+    found = []
+    region = quoted.price.region
+    for step in quoted.price.steps:
+        if isinstance(step, Discover):
+            found.append(keys_sql(step.plan, step.keys, region, persons=step.persons, names=SHOWN))
+        else:
+            found.append(count_sql(step.cells, region, names=SHOWN))
+    return list(dict.fromkeys(found))
+
+
+def region_words(quoted: Quote) -> str:
+    """The people a question can touch, in words."""
+    region, version = quoted.price.region, quoted.version
+    if region.is_whole:
+        return f"everybody in {version.table}"
+    boxes = [" and ".join(_side(version, name, allowed) for name, allowed in box.sides.items()) for box in region.boxes]
+    return " or ".join(boxes) or "nobody"
+
+
+def _side(version: Version, name: str, allowed: Allowed) -> str:
+    column = version.schema.column(name)
+
+    def label(code: Any) -> str:
+        if isinstance(code, str):
+            return repr(code)
+        try:
+            return str(column.label(code))  # type: ignore[union-attr]
+        except OverflowError:  # beyond the calendar
+            return str(code)
+
+    words = []
+    for low, high in allowed.runs:
+        if isinstance(low, int) and isinstance(high, int):
+            ends = [label(code) for code in (range(low, high) if high - low <= 3 else (low, high - 1))]
+            words.append(", ".join(ends) if high - low <= 3 else " to ".join(ends))
+        elif isinstance(low, str) and high == low + "\0":
+            words.append(repr(low))
+        else:
+            low_word = "" if low is None else f"from {label(low)} "
+            high_word = "" if high is None else f"up to {label(high - 1 if isinstance(high, int) else high)}"
+            words.append((low_word + high_word).strip() or "anything")
+    if allowed.null:
+        words.append("NULL")
+    return f"{name} is {' or '.join(words)}"

@@ -1,0 +1,264 @@
+"""A measurement as rows: keys, formulas, HAVING, ORDER BY, LIMIT. Post-processing: it sees noisy values alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.mechanisms.combined import Combined, combine
+from discreet.plan import formula
+from discreet.release import Cell, ChosenBins, FoundKeys, Interval, Intervals, Measurement, NoisyCells
+from discreet.sql.keys import middle
+from discreet.sql.read import Asked, Order, Output
+from discreet.sql.typed import Choice, Words
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """One question's reading of what was measured; `others` are further measurements of the same cells."""
+
+    asked: Asked
+    measurement: Measurement
+    others: tuple[Measurement, ...] = ()
+
+    @cached_property
+    def blocks(self) -> list[_Block]:
+        """The groups of each grouping set."""
+        return [self._block(place) for place in range(len(self.asked.sets))]
+
+    def _block(self, place: int) -> _Block:
+        keys = self.found.keys if self.found is not None else None
+        shape = tuple(axis.size for axis in self.asked.inquiry.sets[place])
+        block = _Block(asked=self.asked, place=place, keys=keys, shape=shape, values={}, laws={}, bins={})
+        for part in self.measurement.parts:
+            match part:
+                case FoundKeys(answers=int() as index, law=law) if place == 0:
+                    block.values[index] = np.array(part.noisy_values, dtype=object)
+                    block.laws[index] = law
+                case NoisyCells(place=own) if own == place:
+                    self._add(block, part)
+                case ChosenBins(place=own, quantile=index) if own == place:
+                    block.bins[index] = np.array(part.noisy_bins, dtype=np.int64).reshape(-1, 3)
+                case _:
+                    pass
+        return block
+
+    def _add(self, block: _Block, part: NoisyCells) -> None:
+        """The cells of a part; measured several times, their mean by inverse variance."""
+        twins = [
+            other
+            for measured in self.others
+            for other in measured.parts
+            if isinstance(other, NoisyCells) and other.place == part.place and other.statistics == part.statistics
+        ]
+        for turn, index in enumerate(part.statistics):
+            drawn = [(each.noisy_values[turn], each.laws[turn]) for each in (part, *twins)]
+            if len(drawn) == 1:
+                block.values[index], block.laws[index] = np.array(drawn[0][0], dtype=object), drawn[0][1]
+                continue
+            weights = combine([law for _, law in drawn])
+            pairs = zip(weights, drawn, strict=True)
+            block.values[index] = np.sum(
+                [float(weight) * np.array(values, dtype=np.float64) for weight, (values, _) in pairs], axis=0
+            )
+            block.laws[index] = Combined(
+                parts=tuple((weight, law) for weight, (_, law) in zip(weights, drawn, strict=True))
+            )
+
+    def variance(self) -> Fraction:
+        """The largest variance of its noise; 0 where it is not noise that was added."""
+        laws = [law for block in self.blocks for law in block.laws.values()]
+        return max((Fraction(law.variance()) for law in laws), default=Fraction(0))
+
+    @cached_property
+    def found(self) -> FoundKeys | None:
+        """The keys that were discovered."""
+        return next((part for part in self.measurement.parts if isinstance(part, FoundKeys)), None)
+
+    @cached_property
+    def order(self) -> list[tuple[int, int]]:
+        """Which groups the answer shows, in order: grouping set and number of the group."""
+        asked = self.asked
+        shown = [(place, int(number)) for place, block in enumerate(self.blocks) for number in block.kept()]
+        if asked.order:
+            shown = _sorted(shown, [self._sort_key(part) for part in asked.order], asked.order)
+        end = None if asked.limit is None else asked.offset + asked.limit
+        return shown[asked.offset : end]
+
+    def _sort_key(self, part: Order) -> list[Sequence[Any]]:
+        """What to sort by, for each grouping set and group, None for NULL."""
+        output = None if part.output is None else self.asked.outputs[part.output]
+        if output is None:
+            assert part.formula is not None
+            return [_numbers(formula.evaluate(part.formula, block.vectors())) for block in self.blocks]
+        if output.quantile is not None:
+            return [block.bins[output.quantile][:, 1].tolist() for block in self.blocks]
+        if output.key is None:
+            return [block.cells(output) for block in self.blocks]
+        # Texts sort as texts; numbers, moments and bins by where they stand among the keys.
+        texts = isinstance(self.asked.keys[output.key].typed.kind, Choice | Words)
+        return [block.cells(output) if texts else block.places(output.key) for block in self.blocks]
+
+    @cached_property
+    def rows(self) -> tuple[tuple[Cell, ...], ...]:
+        """The rows of the answer."""
+        columns = [[block.cells(output) for block in self.blocks] for output in self.asked.outputs]
+        return tuple(tuple(column[place][number] for column in columns) for place, number in self.order)
+
+    def intervals(self, confidence: Fraction) -> tuple[Intervals, ...]:
+        """For each row and column where the exact number lies, None for keys."""
+        columns = [[block.interval(output, confidence) for block in self.blocks] for output in self.asked.outputs]
+        return tuple(tuple(column[place][number] for column in columns) for place, number in self.order)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Block:
+    """One grouping set: its noisy vectors over the groups, discovered keys first, then the axes, row-major."""
+
+    asked: Asked
+    place: int
+    keys: tuple[tuple[int | str | None, ...], ...] | None
+    shape: tuple[int, ...]
+    values: dict[int, NDArray[Any]]
+    laws: dict[int, Any]
+    bins: dict[int, NDArray[np.int64]]
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.full, dtype=np.int64))
+
+    @property
+    def full(self) -> tuple[int, ...]:
+        return self.shape if self.keys is None else (len(self.keys), *self.shape)
+
+    def vectors(self) -> list[NDArray[Any]]:
+        """The noisy vectors by the numbers of their statistics."""
+        return [self.values[index] for index in range(len(self.asked.inquiry.statistics))]
+
+    def kept(self) -> NDArray[np.int64]:
+        """The groups that HAVING keeps, in the order of their keys as selected."""
+        order = self._by_keys()
+        if self.asked.having is None:
+            return order
+        held = np.broadcast_to(formula.evaluate(self.asked.having, self.vectors()), self.size)
+        kept: NDArray[np.int64] = order[held[order] == 1]
+        return kept
+
+    def _by_keys(self) -> NDArray[np.int64]:
+        shown = [output.key for output in self.asked.outputs if output.key is not None]
+        rest = [key for key in range(len(self.asked.keys)) if key not in shown]
+        columns = [self.positions(key) for key in dict.fromkeys([*shown, *rest])]
+        if not columns:
+            return np.arange(self.size)
+        return np.lexsort([np.asarray(column) for column in reversed(columns)])
+
+    def positions(self, key: int) -> NDArray[np.int64]:
+        """For each group, which of the key's values it has; -1 where the set sums over the key."""
+        asked = self.asked
+        axis = asked.axis_of(self.place, key)
+        if axis is None and (self.keys is None or asked.keys[key].axis is not None):
+            return np.full(self.size, -1)
+        turn = 0 if axis is None else axis + (self.keys is not None)
+        full = self.full
+        inner = int(np.prod(full[turn + 1 :], dtype=np.int64))
+        return np.arange(self.size) // inner % full[turn]
+
+    def places(self, key: int) -> list[int | None]:
+        """`positions`, with None for NULL and where the set sums over the key."""
+        labels = self._labels(key)
+        found = self.positions(key).tolist()
+        return [None if label is None else place for place, label in zip(found, labels, strict=True)]
+
+    def cells(self, output: Output) -> list[Cell]:
+        """One column of the answer."""
+        if output.key is not None:
+            return self._labels(output.key)
+        if output.grouping is not None:
+            return [int(output.grouping not in self.asked.sets[self.place])] * self.size
+        if output.quantile is not None:
+            asked = self.asked.quantiles[output.quantile]
+            return [middle(asked.quantile.axis, asked.typed, int(bin_)) for bin_ in self.bins[output.quantile][:, 1]]
+        assert output.formula is not None
+        return self._evaluated(output)
+
+    def _labels(self, key: int) -> list[Cell]:
+        asked = self.asked
+        positions = self.positions(key)
+        axis = asked.axis_of(self.place, key)
+        if axis is not None:
+            labels: Sequence[Cell] = asked.inquiry.sets[self.place][axis].labels
+        elif self.keys is not None and asked.keys[key].axis is None:
+            unknown = [place for place, known in enumerate(asked.keys) if known.axis is None]
+            turn = unknown.index(key)
+            labels = [asked.keys[key].label(found[turn]) for found in self.keys]
+        else:
+            return [None] * self.size
+        return [labels[place] for place in positions]
+
+    def _evaluated(self, output: Output) -> list[Cell]:
+        whole = self._whole(output)
+        if whole is not None:
+            return [int(value) for value in self.values[whole]]
+        assert output.formula is not None
+        return _numbers(np.broadcast_to(formula.evaluate(output.formula, self.vectors()), self.size))
+
+    def _whole(self, output: Output) -> int | None:
+        """The statistic that an output is, as it was drawn: whole numbers."""
+        plain = output.plain
+        if plain is None or plain[1] != 1 or self.values[plain[0]].dtype != object:
+            return None
+        return plain[0]
+
+    def interval(self, output: Output, confidence: Fraction) -> list[Interval]:
+        if output.key is not None or output.grouping is not None:
+            return [None] * self.size
+        if output.quantile is not None:
+            return self._bin_ends(output.quantile)
+        assert output.formula is not None
+        laws = [self.laws[index] for index in range(len(self.asked.inquiry.statistics))]
+        whole = self._whole(output)
+        if whole is not None:
+            width = laws[whole].half_width(confidence)
+            return [(int(value) - width, int(value) + width) for value in self.values[whole]]
+        low, high = formula.interval(output.formula, self.vectors(), laws, confidence)
+        lows, highs = (_numbers(np.broadcast_to(end, self.size)) for end in (low, high))
+        return [_ends(one, two) for one, two in zip(lows, highs, strict=True)]
+
+    def _bin_ends(self, quantile: int) -> list[Interval]:
+        asked = self.asked.quantiles[quantile]
+        edges = asked.quantile.axis.edges
+        return [
+            _ends(asked.typed.label(edges[low]), asked.typed.label(edges[high + 1] - 1))
+            for low, _, high in self.bins[quantile]
+        ]
+
+
+def _ends(low: Cell, high: Cell) -> Interval:
+    """An interval; None where it has no end."""
+    if low is None or high is None or math.inf in (-low if isinstance(low, float) else 0, high):
+        return None
+    return low, high
+
+
+def _numbers(found: NDArray[Any]) -> list[Cell]:
+    """Floats as Python's, NaN as NULL."""
+    return [None if value != value else value for value in np.asarray(found, dtype=np.float64).tolist()]
+
+
+def _sorted(
+    shown: list[tuple[int, int]], keys: list[list[Sequence[Any]]], order: tuple[Order, ...]
+) -> list[tuple[int, int]]:
+    """By each part of ORDER BY, the last first: a stable sort keeps what the later ones said."""
+    for part, values in reversed(list(zip(order, keys, strict=True))):
+        given = [group for group in shown if values[group[0]][group[1]] is not None]
+        missing = [group for group in shown if values[group[0]][group[1]] is None]
+        given.sort(key=lambda group, of=values: of[group[0]][group[1]], reverse=part.descending)  # type: ignore[misc]
+        shown = missing + given if part.nulls_first else given + missing
+    return shown

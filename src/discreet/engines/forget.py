@@ -1,0 +1,73 @@
+"""Erasing persons from a declared table that exists. No version changes: stored answers and their losses stay.
+
+Guarantee: after `erase` neither file holds a row or the tag of these persons; whenever it breaks off, each
+    file is whole, old or new, and a second run finishes the work.
+Because: the table is replaced first. Broken off before, nothing happened. Broken off between the two, the
+    persons have no row left and still a tag, which is what a second run needs to find their numbers; a
+    number without rows is in no answer. Numbers stay as they are, so both files agree at every moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+from discreet.engines.stored import PERSON, new_file, persons_file
+from discreet.errors import UsageError
+
+_ROWS_AT_ONCE = 122_880
+
+
+def erase(file: Path, tags: Collection[bytes]) -> int:
+    """Rewrite a declared table and its side file without the persons of these tags; how many they were."""
+    beside = persons_file(file)
+    numbers = _numbers(beside, tags)
+    if numbers:
+        _rewrite(file, PERSON, numbers)
+        _rewrite(beside, "number", numbers)
+    return len(numbers)
+
+
+def _numbers(beside: Path, tags: Collection[bytes]) -> list[int]:
+    """The numbers that a side file gives to tags."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    wanted = pa.array(list(tags), pa.binary())
+    found: list[int] = []
+    try:
+        with pq.ParquetFile(beside) as persons:
+            for batch in persons.iter_batches(columns=["number", "tag"]):
+                mask = pc.is_in(batch.column("tag").cast(pa.binary()), value_set=wanted)
+                found += batch.column("number").filter(mask).to_pylist()
+    except FileNotFoundError:
+        raise UsageError(f"{beside.name} is not on the disk any more", hint="bring the folder back") from None
+    return found
+
+
+def _rewrite(file: Path, column: str, numbers: list[int]) -> None:
+    """Replace a file by itself without the rows of these numbers, group by group."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    erased = pa.array(numbers, pa.int32())
+    with (
+        pq.ParquetFile(file) as old,
+        new_file(file) as stream,
+        pq.ParquetWriter(stream, old.schema_arrow, use_dictionary=_dictionaries(old)) as writer,
+    ):
+        for group in range(old.num_row_groups):
+            rows = old.read_row_group(group)
+            writer.write_table(rows.filter(pc.invert(pc.is_in(rows.column(column), value_set=erased))))
+
+
+def _dictionaries(old: Any) -> list[str]:
+    """The columns that a file keeps by dictionary."""
+    if not old.num_row_groups:
+        return []
+    group = old.metadata.row_group(0)
+    columns = [group.column(place) for place in range(group.num_columns)]
+    return [column.path_in_schema for column in columns if "RLE_DICTIONARY" in column.encodings]

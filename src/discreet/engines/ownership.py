@@ -1,0 +1,48 @@
+"""Whose rows they are, for making a table of persons: the way to the person, two keys, and who was forgotten."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from discreet.engines.stored import check_declarable
+from discreet.schema.path import check_path
+from discreet.schema.schema import Schema, Table
+from discreet.schema.unit import PrivacyUnit
+
+KEY_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ownership:
+    """A table of persons with all that decides which rows are whose, and which are kept."""
+
+    table: Table
+    path: tuple[Table, ...] = ()
+    key: bytes = field(repr=False)
+    tag_key: bytes = field(repr=False)
+    forgotten: frozenset[bytes] = field(default=frozenset(), repr=False)
+
+    def __post_init__(self) -> None:
+        check_declarable(self.table.schema)
+        check_path(self.table, self.path)
+        # No default: whoever can guess the keys can find a known person's tag, and know which rows were kept.
+        if len(self.key) != KEY_BYTES or len(self.tag_key) != KEY_BYTES:
+            raise ValueError(f"persons need two keys of {KEY_BYTES} bytes")
+
+    @property
+    def schema(self) -> Schema:
+        return self.table.schema
+
+    @property
+    def unit(self) -> PrivacyUnit:
+        return self.table.schema.unit
+
+    @property
+    def person(self) -> tuple[str, ...]:
+        """The columns that name a person, in the last table of the way."""
+        return (self.table, *self.path)[-1].schema.unit.person
+
+    @property
+    def constants(self) -> tuple[int, ...]:
+        """The places of the columns that have one value for a person."""
+        return tuple(place for place, column in enumerate(self.schema.columns) if column.constant)

@@ -1,0 +1,56 @@
+"""The two keys of a project by which persons get their tags and their rows are picked. They lie with the tables.
+
+Whoever can read the tables can read the keys, and has no need of them; an analyst can read neither.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from discreet.engines.ownership import KEY_BYTES
+from discreet.errors import ProjectError
+
+NAME = "persons.key"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonKeys:
+    """`rows` picks a person's rows, `tags` marks a person."""
+
+    rows: bytes = field(repr=False)
+    tags: bytes = field(repr=False)
+
+    @property
+    def mark(self) -> str:
+        """By which the ledger knows that a tombstone was written with these keys."""
+        return hashlib.sha256(b"mark " + self.tags).hexdigest()[:16]
+
+    @staticmethod
+    def at(folder: Path) -> PersonKeys:
+        """The keys of the tables in `folder`, made when they are first needed, for their owner only."""
+        file = folder / NAME
+        if not file.exists():
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            temporary = folder / f".{NAME}.{secrets.token_hex(8)}"
+            handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(handle, "w") as stream:
+                stream.write(secrets.token_hex(2 * KEY_BYTES))
+                stream.flush()
+                os.fsync(stream.fileno())
+            with suppress(FileExistsError):  # another process was first
+                os.link(temporary, file)
+            temporary.unlink()
+        try:
+            found = bytes.fromhex(file.read_text())
+        except (OSError, ValueError):
+            found = b""
+        if len(found) != 2 * KEY_BYTES:
+            raise ProjectError(
+                f"{NAME}, beside the declared tables, cannot be read", hint="bring it back from a backup"
+            )
+        return PersonKeys(rows=found[:KEY_BYTES], tags=found[KEY_BYTES:])

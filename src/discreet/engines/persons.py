@@ -1,0 +1,214 @@
+"""Makes the declared table of persons with many rows, in DuckDB.
+
+    group the source by person -> rank the rows of those who need it -> write the others' as they come
+
+Guarantee: a person's rows in the declared table depend on that person's rows of the source, the declaration
+    and the keys alone; each person has at most `rows_per_person` of them, equal in every constant column.
+Because: a row's codes come from the row (`declare`), its persons from `through`. A person whose rows are
+    within the limit and agree in the constants keeps them all. Anyone else's are ranked by a digest of
+    their own content and occurrence under the person's own secret (`keyed`), within the person: the
+    first are kept, and all take the first one's constants. No order of rows, no other person's row and no
+    chance enters. The number of a person is a name: equal for equal keys and for them alone.
+
+`memory_persons` says the same slowly, and ranks everybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from discreet.engines import declare
+from discreet.engines.conversion import Kind
+from discreet.engines.declare import ROWS_AT_ONCE, Tally, new_writer, patiently, readable, stored_columns
+from discreet.engines.engine import Making
+from discreet.engines.keyed import digest_sql, pads, secret_sql, tag_sql
+from discreet.engines.ownership import Ownership
+from discreet.engines.source import Source
+from discreet.engines.stored import new_pair, persons_schema
+from discreet.engines.through import Reach, reach
+from discreet.schema.column import Text
+
+
+def declare_persons(
+    cursor: duckdb.DuckDBPyConnection, ownership: Ownership, chain: tuple[Source, ...], *, target: Path
+) -> Making:
+    """Make the declared table of the first source of `chain` at `target`, and its side file."""
+    with ExitStack() as stack:
+        stack.enter_context(readable(chain[0]))
+        stream, beside = stack.enter_context(new_pair(target))
+        for source in chain:
+            stack.enter_context(source.at_rest())
+        values, kinds = declare.prepare(cursor, ownership.schema, chain[0])
+        owned = _Owned(
+            cursor=cursor,
+            ownership=ownership,
+            source=chain[0],
+            values=values,
+            kinds=kinds,
+            reach=reach(cursor, ownership, chain),
+        )
+        owned.group()
+        owned.rank()
+        owned.write_persons(beside)
+        return owned.write(stream)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Owned:
+    """The source's rows and their persons: where the declared columns stand, who is reached, and the steps in order."""
+
+    cursor: duckdb.DuckDBPyConnection
+    ownership: Ownership
+    source: Source
+    values: list[str]
+    kinds: list[Kind]
+    reach: Reach
+
+    def group(self) -> None:
+        """Everybody who has a row: number, tag, rows; whether forgotten; whether `apart`, to be ranked."""
+        self.cursor.execute(
+            "CREATE TEMP TABLE forgotten AS SELECT unnest($1::BLOB[]) AS tag", [list(self.ownership.forgotten)]
+        )
+        limit, constants = self.ownership.unit.rows, self.ownership.constants
+        listed = ", ".join(self.reach.names)
+        tag = tag_sql(part.text for part in self.reach.key_of("grouped"))
+        apart = " OR ".join([f"count(*) > {limit}", *(_disagree(f"stored_{place}") for place in constants)])
+
+        def make(rows: str) -> None:
+            coded = self._coded(rows, beside=self.reach.named(), where=self.reach.whole(), places=constants)
+            self.cursor.execute(
+                f"""CREATE TEMP TABLE persons AS
+                SELECT *, tag IN (FROM forgotten) AS forgotten FROM (
+                  SELECT *, row_number() OVER () - 1 AS number, {tag} AS tag FROM (
+                    SELECT {listed}, count(*) AS rows, {apart} AS apart FROM ({coded}) GROUP BY {listed}
+                  ) AS grouped
+                )""",
+                pads(self.ownership.tag_key),
+            )
+
+        patiently(self.source, make)
+
+    def rank(self) -> None:
+        """The rows that are kept of those who have too many, or who disagree with themselves."""
+        secret = secret_sql(part.text for part in self.reach.key_of("persons"))
+        self.cursor.execute(
+            f"CREATE TEMP TABLE apart AS SELECT *, {secret} AS secret FROM persons WHERE apart AND NOT forgotten",
+            pads(self.ownership.key),
+        )
+        stored = {f"stored_{place}": column for place, column in enumerate(self.ownership.schema.columns)}
+        digest = digest_sql("secret", {name: isinstance(column, Text) for name, column in stored.items()}, "occurrence")
+        kept = [
+            f"first_value({name}) OVER ranked AS {name}" if column.constant else name for name, column in stored.items()
+        ]
+        listed = ", ".join(["person", *stored])
+
+        def make(rows: str) -> None:
+            coded = self._coded(rows, join="JOIN apart", beside={"person": "CAST(apart.number AS INTEGER)"})
+            # The person is the same in all rows that are ranked together. Taken from the first all the same: with
+            # row_number alone DuckDB ranks by lists that do not leave memory, and needs ten times as long.
+            self.cursor.execute(
+                f"""CREATE TEMP TABLE kept AS
+                SELECT first_value(person) OVER ranked AS person, {", ".join(kept)} FROM (
+                  SELECT {listed}, {digest} AS digest FROM (
+                    SELECT {listed}, row_number() OVER (PARTITION BY {listed}) AS occurrence FROM ({coded})
+                  ) JOIN apart ON person = apart.number
+                )
+                WINDOW ranked AS (PARTITION BY person ORDER BY digest)
+                QUALIFY row_number() OVER ranked <= {self.ownership.unit.rows}"""
+            )
+
+        patiently(self.source, make)
+
+    def write_persons(self, stream: BinaryIO) -> None:
+        """The side file."""
+        sql = "SELECT CAST(number AS INTEGER) AS number, tag, rows FROM persons WHERE NOT forgotten"
+        with pq.ParquetWriter(stream, persons_schema(), use_dictionary=["rows"]) as writer:
+            for batch in self.cursor.sql(sql).to_arrow_reader(ROWS_AT_ONCE):
+                writer.write_batch(batch.cast(persons_schema()))
+
+    def write(self, stream: BinaryIO) -> Making:
+        """The declared table: everybody else's rows as they come, then the ranked ones."""
+        limit = self.ownership.unit.rows
+        counts = f"count(*), coalesce(sum(least(rows, {limit})), 0), coalesce(sum(rows), 0)"
+        [found] = self.cursor.execute(f"SELECT {counts} FROM persons WHERE NOT forgotten").fetchall()
+        exact_persons, exact_rows, exact_all = map(int, found)
+        tally, written = patiently(self.source, lambda rows: self._write(rows, stream))
+        if written != exact_rows:
+            raise ValueError("the rows written are not those of the persons: this is a defect")
+        return tally.making(
+            exact_rows=exact_rows,
+            exact_truncated=exact_all - exact_rows,
+            exact_without_person=tally.exact_rows - exact_all,
+            exact_persons=exact_persons,
+        )
+
+    def _write(self, rows: str, stream: BinaryIO) -> tuple[Tally, int]:
+        schema = self.ownership.schema
+        beside = {"person": "CAST(persons.number AS INTEGER)", "apart": "persons.apart"}
+        where = "persons.forgotten IS NOT TRUE"
+        others = self._coded(rows, join="LEFT JOIN persons", beside=beside, where=where, told=True)
+        tally, written = Tally(schema), 0
+        with new_writer(schema, stream) as writer:
+            for table in _groups(self._kept(others, tally)):
+                writer.write_table(table)
+                written += table.num_rows
+        return tally, written
+
+    def _kept(self, others: str, tally: Tally) -> Iterator[Any]:
+        """The stored rows, batch by batch."""
+        for batch in self.cursor.sql(others).to_arrow_reader(ROWS_AT_ONCE):
+            tally.count(batch)
+            # NULL, where nobody owns the row, is neither.
+            yield stored_columns(batch.filter(pc.invert(batch.column("apart"))), self.ownership.schema)
+        for batch in self.cursor.sql("FROM kept").to_arrow_reader(ROWS_AT_ONCE):
+            yield stored_columns(batch, self.ownership.schema)
+
+    def _coded(
+        self,
+        rows: str,
+        *,
+        beside: Mapping[str, str],
+        join: str | None = None,
+        where: str = "true",
+        places: tuple[int, ...] | None = None,
+        told: bool = False,
+    ) -> str:
+        """The source's rows in codes, joined to persons, where told to, by their keys."""
+        joins = [*self.reach.joins, *([f"{join} ON {self.reach.met(join.split()[-1])}"] if join else [])]
+        return declare.select_sql(
+            self.ownership.schema,
+            self.values,
+            self.kinds,
+            source=rows,
+            joins=joins,
+            beside=beside,
+            where=where,
+            places=places,
+            told=told,
+        )
+
+
+def _disagree(value: str) -> str:
+    """Whether a person's rows differ in a column; one NULL among values differs."""
+    return f"min({value}) IS DISTINCT FROM max({value}) OR count({value}) NOT IN (0, count(*))"
+
+
+def _groups(batches: Iterable[Any]) -> Iterator[Any]:
+    """The same rows in groups of at least ROWS_AT_ONCE, but for the last."""
+    waiting: list[Any] = []
+    for batch in batches:
+        waiting.append(batch)
+        if sum(part.num_rows for part in waiting) >= ROWS_AT_ONCE:
+            yield pa.Table.from_batches(waiting)
+            waiting = []
+    if waiting:
+        yield pa.Table.from_batches(waiting)

@@ -1,0 +1,436 @@
+"""Expressions: what is computed from one row of a relation. A closed union of whole numbers and texts.
+
+Every expression is row-local (it looks at one row), total (it has a value, perhaps NULL, on every row
+whatever) and exact (whole numbers of any size, no floats). A whole-number expression knows from birth
+between what bounds its values lie and whether it can be NULL, by interval arithmetic over the declared
+bounds; so whatever is summed has its sensitivity by construction, and no engine can overflow.
+
+`plan.evaluate.value` defines what each one means; `plan.algebra` builds them in their shortest form.
+Member, Test, Every and Some are the predicates of `plan.predicate`; they stand here because CASE needs them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from discreet.accounting.region import Allowed
+from discreet.errors import Refused
+from discreet.plan import interval, pattern
+from discreet.plan.calendar import FIRST_DAY, LAST_DAY, PartUnit, StartUnit, part_of, start_of
+from discreet.plan.interval import Interval, Rounding
+from discreet.plan.known import Ends, Known, learn
+
+Sides = Literal["both", "leading", "trailing"]
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """The stored code of a column: grid steps, days, microseconds, the place of a category, 0 and 1."""
+
+    column: str
+    low: int | None
+    high: int | None
+    null: bool
+    size: int = field(default=1, init=False, compare=False, repr=False)
+    depth: int = field(default=1, init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.low is not None and self.high is not None and self.low > self.high:
+            raise ValueError(f"the bounds of {self.column!r} are the wrong way round")
+
+
+@dataclass(frozen=True, slots=True)
+class Null(Known):
+    """NULL."""
+
+    def __post_init__(self) -> None:
+        # No value: any bounds hold, and 0 disturbs nobody's.
+        learn(self, (0, 0), null=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Whole(Known):
+    """A literal."""
+
+    value: int
+
+    def __post_init__(self) -> None:
+        learn(self, (self.value, self.value), null=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Plus(Known):
+    """left + right."""
+
+    left: Number
+    right: Number
+
+    def __post_init__(self) -> None:
+        bounds = interval.plus(bounded(self.left), bounded(self.right))
+        learn(self, bounds, null=self.left.null or self.right.null, parts=(self.left, self.right))
+
+
+@dataclass(frozen=True, slots=True)
+class Times(Known):
+    """left * right."""
+
+    left: Number
+    right: Number
+
+    def __post_init__(self) -> None:
+        left, right = bounded(self.left), bounded(self.right)
+        bounds = interval.square(left) if self.left == self.right else interval.times(left, right)
+        learn(self, bounds, null=self.left.null or self.right.null, parts=(self.left, self.right))
+
+
+@dataclass(frozen=True, slots=True)
+class Over(Known):
+    """left / right as a whole number; NULL where right is 0."""
+
+    left: Number
+    right: Number
+    rounding: Rounding = "down"
+
+    def __post_init__(self) -> None:
+        left, right = bounded(self.left), bounded(self.right)
+        if self.rounding == "nearest" and not (isinstance(self.right, Whole) and self.right.value > 0):
+            raise ValueError("only a quotient by a positive constant is rounded to the nearest")
+        bounds = interval.over(left, right, self.rounding)
+        null = self.left.null or self.right.null or right.low <= 0 <= right.high
+        # Where the signs are not known, its SQL may name an operand three times.
+        parts = (self.left, self.right) if right.low > 0 and left.low >= 0 else (self.left, self.right) * 3
+        learn(self, bounds or Interval(0, 0), null=null, parts=parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Remainder(Known):
+    """What is left of `left` after whole `right`s, with the sign of `left`; NULL where right is 0."""
+
+    left: Number
+    right: Number
+
+    def __post_init__(self) -> None:
+        left, right = bounded(self.left), bounded(self.right)
+        null = self.left.null or self.right.null or right.low <= 0 <= right.high
+        bounds = interval.remainders(left, right)
+        learn(self, bounds or Interval(0, 0), null=null, parts=(self.left, self.right))
+
+
+@dataclass(frozen=True, slots=True)
+class Absolute(Known):
+    """Its distance from 0."""
+
+    of: Number
+
+    def __post_init__(self) -> None:
+        learn(self, interval.absolute(bounded(self.of)), null=self.of.null, parts=(self.of,))
+
+
+@dataclass(frozen=True, slots=True)
+class Least(Known):
+    """The least part that is not NULL; NULL if all are."""
+
+    parts: tuple[Number, ...]
+
+    def __post_init__(self) -> None:
+        ends = interval.extreme("least", [(part.low, part.high, part.null) for part in _some(self.parts)])
+        learn(self, ends, null=all(part.null for part in self.parts), parts=self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Greatest(Known):
+    """The largest part that is not NULL; NULL if all are."""
+
+    parts: tuple[Number, ...]
+
+    def __post_init__(self) -> None:
+        ends = interval.extreme("greatest", [(part.low, part.high, part.null) for part in _some(self.parts)])
+        learn(self, ends, null=all(part.null for part in self.parts), parts=self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class First(Known):
+    """The first part that is not NULL; NULL if all are."""
+
+    parts: tuple[Number, ...]
+
+    def __post_init__(self) -> None:
+        learn(self, _around(_some(self.parts)), null=all(part.null for part in self.parts), parts=self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Choose(Known):
+    """The expression of the first case whose predicate holds, or `otherwise`."""
+
+    cases: tuple[tuple[Predicate, Number], ...]
+    otherwise: Number
+
+    def __post_init__(self) -> None:
+        parts = (*(chosen for _, chosen in self.cases), self.otherwise)
+        tests = [leaf.of for condition, _ in self.cases for leaf in leaves(condition) if isinstance(leaf, Test)]
+        more = sum(weight(condition) for condition, _ in self.cases)
+        learn(self, _around(parts), null=any(part.null for part in parts), parts=parts, more=more, inside=tests)
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup(Known):
+    """table[code - first]: any function of a small finite domain."""
+
+    code: Number
+    table: tuple[int | None, ...]
+    first: int
+
+    def __post_init__(self) -> None:
+        codes = bounded(self.code)
+        if codes.low < self.first or codes.high >= self.first + len(self.table):
+            raise ValueError("a table that does not cover its codes")
+        values = [value for value in self.table if value is not None] or [0]
+        null = self.code.null or None in self.table
+        learn(self, Interval(min(values), max(values)), null=null, parts=(self.code,), more=len(self.table))
+
+
+@dataclass(frozen=True, slots=True)
+class Part(Known):
+    """A calendar field of a day, which is counted from 1970 and lies in the years 1 to 9999."""
+
+    unit: PartUnit
+    day: Number
+
+    def __post_init__(self) -> None:
+        days = _calendar(self.day)
+        fixed = {"month": (1, 12), "day": (1, 31), "doy": (1, 366), "week": (1, 53)}
+        bounds = fixed.get(self.unit) or (part_of(self.unit, days.low), part_of(self.unit, days.high))
+        learn(self, bounds, null=self.day.null, parts=(self.day,))
+
+
+@dataclass(frozen=True, slots=True)
+class Start(Known):
+    """The first day of the calendar period that a day lies in."""
+
+    unit: StartUnit
+    day: Number
+
+    def __post_init__(self) -> None:
+        days = _calendar(self.day)
+        bounds = start_of(self.unit, days.low), start_of(self.unit, days.high)
+        learn(self, bounds, null=self.day.null, parts=(self.day,))
+
+
+@dataclass(frozen=True, slots=True)
+class Length(Known):
+    """How many characters a text has. Not bounded: texts are not."""
+
+    text: Words
+
+    def __post_init__(self) -> None:
+        learn(self, (0, None), null=self.text.null, parts=(self.text,))
+
+
+@dataclass(frozen=True, slots=True)
+class Like(Known):
+    """1 where a text matches a pattern, else 0. In the pattern % is any characters, _ is one, \\ escapes."""
+
+    text: Words
+    pattern: str
+
+    def __post_init__(self) -> None:
+        if pattern.tokens(self.pattern, escape="\\") is None:
+            raise ValueError("a pattern that ends in the middle of an escape")
+        learn(self, (0, 1), null=self.text.null, parts=(self.text,))
+
+
+@dataclass(frozen=True, slots=True)
+class TextCode:
+    """A column of text."""
+
+    column: str
+    null: bool = True
+    low: int | None = field(default=None, init=False, compare=False, repr=False)
+    high: int | None = field(default=None, init=False, compare=False, repr=False)
+    size: int = field(default=1, init=False, compare=False, repr=False)
+    depth: int = field(default=1, init=False, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Lower(Known):
+    """Each character in its small form, one for one."""
+
+    text: Words
+
+    def __post_init__(self) -> None:
+        learn(self, (None, None), null=self.text.null, parts=(self.text,))
+
+
+@dataclass(frozen=True, slots=True)
+class Upper(Known):
+    """Each character in its capital form, one for one."""
+
+    text: Words
+
+    def __post_init__(self) -> None:
+        learn(self, (None, None), null=self.text.null, parts=(self.text,))
+
+
+@dataclass(frozen=True, slots=True)
+class Trim(Known):
+    """Without the given characters at its ends."""
+
+    text: Words
+    sides: Sides
+    characters: str
+
+    def __post_init__(self) -> None:
+        learn(self, (None, None), null=self.text.null, parts=(self.text,))
+
+
+@dataclass(frozen=True, slots=True)
+class Substr(Known):
+    """The characters from number `start` on, counted from 1 or, below 0, from the end; at most `length`."""
+
+    text: Words
+    start: int
+    length: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.start == 0 or (self.length is not None and self.length < 0):
+            raise ValueError("a substring is counted from 1 or from the end")
+        learn(self, (None, None), null=self.text.null, parts=(self.text,))
+
+
+Number = (
+    Code | Null | Whole | Plus | Times | Over | Remainder | Absolute | Least | Greatest | First | Choose | Lookup
+    | Part | Start | Length | Like
+)  # fmt: skip
+Words = TextCode | Lower | Upper | Trim | Substr
+Expression = Number | Words
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """The column takes an allowed value."""
+
+    column: str
+    allowed: Allowed
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """The expression takes an allowed value."""
+
+    __test__ = False  # pytest takes any class of this name for its own
+
+    of: Expression
+    allowed: Allowed
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """All parts hold. No part at all: true."""
+
+    parts: tuple[Predicate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Some:
+    """At least one part holds. No part at all: false."""
+
+    parts: tuple[Predicate, ...]
+
+
+Predicate = Member | Test | Every | Some
+
+
+def leaves(predicate: Predicate) -> Iterator[Member | Test]:
+    """What a predicate is an AND and OR of."""
+    if isinstance(predicate, Member | Test):
+        yield predicate
+    else:
+        for part in predicate.parts:
+            yield from leaves(part)
+
+
+def weight(predicate: Predicate) -> int:
+    """The size of a predicate's SQL, which names an expression once for each of its runs."""
+    return sum(
+        (leaf.of.size if isinstance(leaf, Test) else 1) * (1 + len(leaf.allowed.runs)) for leaf in leaves(predicate)
+    )
+
+
+def bounded(number: Number) -> Interval:
+    """The bounds of an operand of arithmetic; one without bounds is refused."""
+    if number.low is not None and number.high is not None:
+        return Interval(number.low, number.high)
+    for part in walk(number):
+        if isinstance(part, Code) and (part.low is None or part.high is None):
+            raise Refused(
+                f"{part.column!r} has no declared bounds, so that nothing can be computed from it",
+                hint=f"declare low and high of {part.column!r}",
+            )
+    raise Refused("a text can be of any length, so that nothing can be computed from it", hint="least(length(…), 1000)")
+
+
+def walk(node: Expression | Predicate) -> Iterator[Expression | Predicate]:
+    """A node and all that it is made of."""
+    yield node
+    for name in node.__match_args__:
+        for part in _parts(getattr(node, name)):
+            yield from walk(part)
+
+
+def columns(node: Expression | Predicate) -> frozenset[str]:
+    """The columns that a value depends on."""
+    return frozenset(part.column for part in walk(node) if isinstance(part, Code | TextCode | Member))
+
+
+def to_data(node: Expression | Predicate) -> Any:
+    """A node as JSON data: what the question's hash is taken of. Equal nodes have equal data, others others."""
+    match node:
+        case Member(column=column, allowed=allowed):
+            return [column, [list(run) for run in allowed.runs], allowed.null]
+        case Code(column=column) | TextCode(column=column):
+            return {"column": column}
+        case Every(parts=parts) | Some(parts=parts):
+            return {type(node).__name__.lower(): [to_data(part) for part in parts]}
+        case _:
+            return {type(node).__name__.lower(): [_data(getattr(node, name)) for name in node.__match_args__]}
+
+
+def _data(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_data(part) for part in value]
+    if isinstance(value, Allowed):
+        return [[list(run) for run in value.runs], value.null]
+    return value if value is None or isinstance(value, int | str) else to_data(value)
+
+
+def _parts(value: object) -> Iterator[Expression | Predicate]:
+    if isinstance(value, tuple):
+        for part in value:
+            yield from _parts(part)
+    elif isinstance(value, Expression | Predicate):
+        yield value
+
+
+def _some(parts: tuple[Number, ...]) -> tuple[Number, ...]:
+    if not parts:
+        raise ValueError("nothing to choose from")
+    return parts
+
+
+def _around(parts: tuple[Number, ...]) -> Ends:
+    """Bounds around all parts, NULLs apart."""
+    lows = [part.low for part in parts if not isinstance(part, Null)] or [0]
+    highs = [part.high for part in parts if not isinstance(part, Null)] or [0]
+    return interval.lowest(lows), interval.highest(highs)
+
+
+def _calendar(day: Number) -> Interval:
+    days = bounded(day)
+    if days.low < FIRST_DAY or days.high > LAST_DAY:
+        raise Refused(
+            "this can lie outside the years 1 to 9999",
+            hint=" and ".join(f"declare low and high of {name!r}" for name in sorted(columns(day))),
+        )
+    return days

@@ -1,0 +1,73 @@
+"""Formulas: what is computed from noisy statistics. Post-processing: pure, free, and blind to exact numbers.
+
+nodes      the closed union of formulas
+moments    count, total, average, variance and the rest as formulas
+evaluate   their values
+interval   between what the exact values lie, given the law of the noise (fieller: of a ratio)
+needs      how much each statistic's noise matters, and how to split a price
+digits     numbers with no more digits than the noise leaves meaningful
+"""
+
+from discreet.plan.formula.digits import meaningful
+from discreet.plan.formula.evaluate import evaluate
+from discreet.plan.formula.interval import Law, interval
+from discreet.plan.formula.moments import (
+    Side,
+    average,
+    correlation,
+    count,
+    covariance,
+    intercept,
+    slope,
+    stddev,
+    total,
+    variance,
+)
+from discreet.plan.formula.needs import needs, split
+from discreet.plan.formula.nodes import (
+    And,
+    Arithmetic,
+    Call,
+    Cell,
+    Clamp,
+    Compare,
+    Formula,
+    IsNull,
+    Not,
+    Number,
+    Or,
+    Quotient,
+    cells,
+)
+
+__all__ = [
+    "And",
+    "Arithmetic",
+    "Call",
+    "Cell",
+    "Clamp",
+    "Compare",
+    "Formula",
+    "IsNull",
+    "Law",
+    "Not",
+    "Number",
+    "Or",
+    "Quotient",
+    "Side",
+    "average",
+    "cells",
+    "correlation",
+    "count",
+    "covariance",
+    "evaluate",
+    "intercept",
+    "interval",
+    "meaningful",
+    "needs",
+    "slope",
+    "split",
+    "stddev",
+    "total",
+    "variance",
+]

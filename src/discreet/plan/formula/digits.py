@@ -1,0 +1,41 @@
+"""Numbers with no more digits than the noise leaves meaningful."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+#: Digits of the half width that a value is shown to.
+_DIGITS = 2
+
+
+def meaningful(values: ArrayLike, half_widths: ArrayLike) -> NDArray[np.float64]:
+    """Each value rounded to the second digit of its half width; to two digits of its own where that is infinite.
+
+    A half width of 0 (no noise) leaves the value as it is, and so does NaN.
+
+    >>> meaningful([1234.5678, 1234.5678, 0.123456, 7.0], [0.5, 123.4, 0.0012, 0.0]).tolist()
+    [1234.57, 1230.0, 0.1235, 7.0]
+    """
+    value, width = np.broadcast_arrays(np.asarray(values, np.float64), np.asarray(half_widths, np.float64))
+    size = np.where(np.isinf(width), value, width)
+    known = np.isfinite(value) & np.isfinite(size) & (size != 0)
+    powers = np.full(value.shape, np.iinfo(np.int64).max)
+    powers[known] = _DIGITS - 1 - np.floor(np.log10(np.abs(size[known]))).astype(np.int64)
+    found = value.copy()
+    for digits in np.unique(powers[known]).tolist():
+        chosen = powers == digits
+        found[chosen] = _to(value[chosen], digits)
+    return found
+
+
+def _to(value: NDArray[Any], digits: int) -> NDArray[np.float64]:
+    """Rounded to `digits` decimals; negative ones are tens, hundreds."""
+    if digits > 300:
+        return value
+    if digits < 0:
+        power = 10.0**-digits
+        return np.asarray(np.round(value / power) * power)
+    return np.asarray(np.round(value * 10.0**digits) / 10.0**digits)

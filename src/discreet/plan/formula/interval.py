@@ -1,0 +1,124 @@
+"""Noise intervals: between what the exact value of a formula lies, given the law of the noise.
+
+    a linear formula        value ± the half width of its noise, whose law is known
+    a ratio of two          by inverting a test (fieller.py)
+    anything else           its linear parts and ratios are enclosed first, at levels whose misses add to what
+                            is allowed (a union bound); then interval arithmetic, and what is known of
+                            the exact value
+
+Each speaks of the noise alone, not of sampling or of how the data were collected, and holds "the same
+formula of the exact statistics" with at least the confidence asked for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.mechanisms.combined import Combined, Noise, half_widths
+from discreet.mechanisms.laplace import doubt_of
+from discreet.plan.formula import arithmetic
+from discreet.plan.formula.evaluate import evaluate
+from discreet.plan.formula.fieller import Fan, enclose, fan
+from discreet.plan.formula.linear import Linear, Ratio, linear, ratio
+from discreet.plan.formula.needs import weigh
+from discreet.plan.formula.nodes import Formula
+
+Law = Noise | Combined
+Floats = NDArray[np.float64]
+Interval = tuple[Floats, Floats]
+
+
+def interval(formula: Formula, values: Sequence[NDArray[Any]], laws: Sequence[Law], confidence: Fraction) -> Interval:
+    """The ends of each group's interval. They always hold the value shown, and are infinite where nothing is known.
+
+    `laws[i]` is the law of the noise in every number of `values[i]`.
+    """
+    floats = [np.asarray(value).astype(np.float64) for value in values]
+    known = {atom: _atom(atom, floats, laws, level) for atom, level in _levels(formula, confidence).items()}
+    with np.errstate(all="ignore"):
+        low, high = arithmetic.enclosed(formula, known)
+    value = evaluate(formula, values)
+    return np.fmin(low, value), np.fmax(high, value)
+
+
+def _levels(formula: Formula, confidence: Fraction) -> Mapping[Formula, Fraction]:
+    """A confidence for each part that is enclosed by itself; their misses add to that of the whole.
+
+    A part gets the more of the miss the more it matters. For noise with exponential tails the width is
+    spread * ln(1 / miss), and the least sum of widths has misses proportional to spreads.
+    """
+    doubt = doubt_of(confidence)
+    weights = weigh(formula, lambda part: {part: Fraction(1)} if _is_atom(part) else None)
+    spreads = {part: Fraction(math.ceil(1000 * math.sqrt(need)), 1000) for part, need in weights.items()}
+    whole = sum(spreads.values(), Fraction(0))
+    return {part: 1 - doubt * spread / whole for part, spread in spreads.items()}
+
+
+def _is_atom(formula: Formula) -> bool:
+    found = linear(formula)
+    return bool(found and found.weights) or ratio(formula) is not None
+
+
+def _atom(formula: Formula, values: Sequence[Floats], laws: Sequence[Law], confidence: Fraction) -> Interval:
+    alone = linear(formula)
+    if alone is not None:
+        middle, width = _value(alone, values), _width(alone.weights, _laws(alone, laws), confidence)
+        return middle - width, middle + width
+    found = ratio(formula)
+    assert found is not None
+    used = {cell: laws[cell] for side in (found.above, found.below) for cell, _ in side.weights}
+    directions = _fan(found, tuple(sorted(used.items(), key=lambda pair: pair[0])), confidence)
+    return enclose(_value(found.above, values), _value(found.below, values), directions)
+
+
+def _value(form: Linear, values: Sequence[Floats]) -> Floats:
+    found = np.full(values[0].shape, float(form.constant))
+    for cell, weight in form.weights:
+        found += float(weight) * values[cell]
+    return found
+
+
+def _laws(form: Linear, laws: Sequence[Law]) -> tuple[Law, ...]:
+    return tuple(laws[cell] for cell, _ in form.weights)
+
+
+@lru_cache(maxsize=256)
+def _width(weights: tuple[tuple[int, Fraction], ...], laws: tuple[Law, ...], confidence: Fraction) -> float:
+    """The half width of the noise of a linear formula: exact for one statistic, certified for several."""
+    if len(weights) == 1:
+        return abs(float(weights[0][1])) * float(laws[0].half_width(confidence))
+    parts = [
+        (weight * share, noise) for (_, weight), law in zip(weights, laws, strict=True) for share, noise in _parts(law)
+    ]
+    return float(Combined(parts=tuple(parts)).half_width(confidence))
+
+
+def _parts(law: Law) -> tuple[tuple[Fraction, Noise], ...]:
+    return law.parts if isinstance(law, Combined) else ((Fraction(1), law),)
+
+
+@lru_cache(maxsize=64)
+def _fan(form: Ratio, laws: tuple[tuple[int, Law], ...], confidence: Fraction) -> Fan:
+    """The width of the noise of u A - v B in a fan of directions."""
+    above, below = dict(form.above.weights), dict(form.below.weights)
+    parts = [(cell, share, noise) for cell, law in laws for share, noise in _parts(law)]
+    sides = np.array([[float(share * side.get(cell, 0)) for cell, share, _ in parts] for side in (above, below)])
+    variances = np.array([noise.variance() for _, _, noise in parts])
+
+    def widths(u: Floats, v: Floats) -> Floats:
+        weights = np.abs(u[:, None] * sides[0] - v[:, None] * sides[1])
+        # Directions that mirror each other have the same width: each is computed once.
+        alike = np.round(weights * np.sqrt(variances), 9)
+        _, firsts, places = np.unique(alike, axis=0, return_index=True, return_inverse=True)
+        return half_widths(weights[firsts], [noise for _, _, noise in parts], confidence=confidence)[places.ravel()]
+
+    first, last = (max(math.sqrt(float(side**2 @ variances)), 1e-100) for side in sides)
+    ends = [None if end is None else float(end) for end in (form.low, form.high)]
+    return fan(ends[0], ends[1], deviations=(first, last), widths=widths)

@@ -1,0 +1,118 @@
+"""How much each statistic's noise matters to an output, and how to split a price between statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from fractions import Fraction
+from typing import TypeVar, assert_never
+
+from discreet.plan.formula.nodes import (
+    And,
+    Arithmetic,
+    Call,
+    Cell,
+    Clamp,
+    Compare,
+    Formula,
+    IsNull,
+    Not,
+    Number,
+    Or,
+    Quotient,
+    children,
+)
+
+Name = TypeVar("Name", bound=Hashable)
+
+#: Shares are multiples of one over this.
+_UNITS = 1000
+
+# A need is the part of an output's error variance that a statistic's noise makes, in units of that
+# statistic's own sensitivity. An output moves by (its derivative) * (the noise); what is not known
+# before data is touched is taken as it typically is: a mean a quarter of the half range off the
+# centre, a ratio or a spread about half of the largest possible.
+
+#: S / N is wrong by (noise of S - mean * noise of N) / N, with the mean at a quarter: a sixteenth in variance.
+_COUNT_OF_A_MEAN = Fraction(1, 16)
+#: x * x is wrong by 2 x * noise, with x at a quarter.
+_SQUARE = Fraction(1, 4)
+#: x * y is wrong by x * (noise of y) + ...: between a sixteenth (x a mean) and a quarter (x a spread).
+_FACTOR = Fraction(1, 8)
+#: x / y is wrong by (noise of x - ratio * noise of y) / y, with the ratio at half.
+_DIVISOR = Fraction(1, 4)
+
+
+def needs(formula: Formula) -> dict[int, Fraction]:
+    """For each statistic, how much its noise matters to this output, 1 for the one that matters most.
+
+    >>> from discreet.plan.formula.moments import average, variance
+    >>> {cell: str(need) for cell, need in needs(average(0, 1, centre=50, low=0, high=100)).items()}
+    {0: '1', 1: '1/16'}
+    >>> found = needs(variance(0, 1, 2, low=-50, high=50, sample=False))
+    >>> {cell: str(need) for cell, need in sorted(found.items())}
+    {0: '1/16', 1: '1/4', 2: '1'}
+    """
+    found = weigh(formula, lambda part: {part.index: Fraction(1)} if isinstance(part, Cell) else None)
+    most = max(found.values(), default=Fraction(1))
+    return {cell: need / most for cell, need in found.items()}
+
+
+def weigh(formula: Formula, leaf: Callable[[Formula], dict[Name, Fraction] | None]) -> dict[Name, Fraction]:
+    """How much each leaf matters to a formula; `leaf` says which parts are leaves, and under what name."""
+    found = leaf(formula)
+    if found is not None:
+        return found
+    match formula:
+        case Cell() | Number():
+            return {}
+        case Quotient(above=above, below=below):
+            return _most(weigh(above, leaf), _scaled(weigh(below, leaf), _COUNT_OF_A_MEAN))
+        case Arithmetic(operator=operator, left=left, right=right):
+            first, second = weigh(left, leaf), weigh(right, leaf)
+            if operator in "+-" or not first or not second:
+                return _most(first, second)
+            if operator == "/":
+                return _most(first, _scaled(second, _DIVISOR))
+            return _scaled(first, _SQUARE) if left == right else _scaled(_most(first, second), _FACTOR)
+        case Call() | And() | Or() | Not() | IsNull() | Clamp() | Compare():
+            return _most(*(weigh(part, leaf) for part in children(formula)))
+        case _:
+            assert_never(formula)
+
+
+def _scaled(found: Mapping[Name, Fraction], factor: Fraction) -> dict[Name, Fraction]:
+    return {name: need * factor for name, need in found.items()}
+
+
+def _most(*parts: Mapping[Name, Fraction]) -> dict[Name, Fraction]:
+    found: dict[Name, Fraction] = {}
+    for part in parts:
+        for name, need in part.items():
+            found[name] = max(found.get(name, Fraction(0)), need)
+    return found
+
+
+def split(needs: Mapping[Name, Fraction], *, gaussian: bool) -> dict[Name, Fraction]:
+    """Shares of a price that make the sum of need * variance least; they add to 1 and none is 0.
+
+    Because: Laplace noise of a share s of epsilon has a variance proportional to 1 / s^2, so the least
+    sum of need / s^2 has s proportional to the cube root of the need; Gaussian noise of a share s of
+    rho has one proportional to 1 / s, and s is proportional to the square root.
+
+    >>> shares = split({"sum": Fraction(1), "count": Fraction(1, 16)}, gaussian=False)
+    >>> {name: str(share) for name, share in shares.items()}
+    {'sum': '179/250', 'count': '71/250'}
+    """
+    if not needs:
+        return {}
+    if min(needs.values()) < 0:
+        raise ValueError("a need is at least 0")
+    units = max(_UNITS, 10 * len(needs))
+    roots = {name: float(need) ** (1 / 2 if gaussian else 1 / 3) for name, need in needs.items()}
+    whole = sum(roots.values()) or 1.0
+    shares = {name: max(1, round(units * root / whole)) for name, root in roots.items()}
+    # Rounding leaves a few units too many or too few; the largest shares feel it least.
+    while (left := units - sum(shares.values())) != 0:
+        largest = max(shares, key=lambda name: shares[name])
+        shares[largest] += 1 if left > 0 else -1
+    return {name: Fraction(share, units) for name, share in shares.items()}

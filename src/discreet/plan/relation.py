@@ -1,0 +1,128 @@
+"""Plans: where the rows of a question come from. A closed union; a new node is unsound until stability knows it.
+
+A relation's rows belong to persons (or are persons, where the unit is a row). Its columns go by
+names: a scan's are the declared ones; what a join brings along is called `1.name`, `2.name`, by
+the join's place, so that a name without a number is always a column of the table asked about; and
+what is computed for each person is called `p.0`, `p.1`, and hides what lies below.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, assert_never
+
+from discreet.plan.expressions import Expression
+from discreet.plan.expressions import to_data as expression_data
+from discreet.plan.predicate import Predicate
+from discreet.plan.predicate import to_data as predicate_data
+from discreet.plan.statistics import Inner, inner_data
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scan:
+    """One version of a declared table; or its roster: one row for each person, with how many `rows` the source has."""
+
+    table: str
+    version: int
+    roster: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Rows that satisfy a predicate."""
+
+    source: Plan
+    where: Predicate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JoinPublic:
+    """Rows joined with a public table: each meets at most `fan_out` of its rows, which is exact, public and free.
+
+    `on` pairs an expression over the source with the coded column that it must equal. `content` is the
+    hash of the coded public rows: another content is another question.
+    """
+
+    source: Plan
+    place: int
+    table: str
+    content: str
+    on: tuple[tuple[Expression, str], ...]
+    fan_out: int
+    outer: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JoinPerson:
+    """Rows joined with the rows that the same person has in another relation of the same population.
+
+    `columns` name what the other relation brings along.
+    """
+
+    source: Plan
+    place: int
+    other: Plan
+    columns: tuple[tuple[str, Expression], ...]
+    outer: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PerPerson:
+    """One row for each person and each value of `keys`: statistics of that person's own rows, exact."""
+
+    source: Plan
+    keys: tuple[tuple[str, Expression], ...]
+    values: tuple[tuple[str, Inner], ...]
+
+
+Plan = Scan | Filter | JoinPublic | JoinPerson | PerPerson
+
+
+def base(plan: Plan) -> Scan:
+    """The scan of the table that the question asks about: its leftmost one."""
+    while not isinstance(plan, Scan):
+        plan = plan.source
+    return plan
+
+
+def scans(plan: Plan) -> list[Scan]:
+    """Every scan, the table asked about first."""
+    match plan:
+        case Scan():
+            return [plan]
+        case JoinPerson(source=source, other=other):
+            return [*scans(source), *scans(other)]
+        case Filter(source=source) | JoinPublic(source=source) | PerPerson(source=source):
+            return scans(source)
+        case _:
+            assert_never(plan)
+
+
+def to_data(plan: Plan) -> Any:
+    """The plan as JSON data; equal plans have equal data."""
+    match plan:
+        case Scan(table=table, version=version):
+            return {"roster" if plan.roster else "scan": table, "version": version}
+        case Filter(source=source, where=where):
+            return {"filter": predicate_data(where), "of": to_data(source)}
+        case JoinPublic():
+            return {
+                "public": [plan.table, plan.content, plan.outer],
+                "on": [[expression_data(left), right] for left, right in plan.on],
+                "of": to_data(plan.source),
+            }
+        case JoinPerson():
+            return {
+                "person": to_data(plan.other),
+                "outer": plan.outer,
+                "columns": [[name, expression_data(expression)] for name, expression in plan.columns],
+                "of": to_data(plan.source),
+            }
+        case PerPerson():
+            return {
+                "per-person": [[name, inner_data(inner)] for name, inner in plan.values],
+                "by": [[name, expression_data(expression)] for name, expression in plan.keys],
+                "of": to_data(plan.source),
+            }
+        case _:
+            assert_never(plan)

@@ -1,0 +1,303 @@
+"""Aggregates of the select list: statistics to measure, and the formula that reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from sqlglot import exp
+
+from discreet.accounting.region import NOT_NULL
+from discreet.errors import Refused
+from discreet.plan import formula
+from discreet.plan.expressions import Number, Plus, Times, Whole
+from discreet.plan.formula import Formula
+from discreet.plan.inquiry import Quantile
+from discreet.plan.predicate import TRUE, Predicate, every, within
+from discreet.plan.stability import Reach, with_grain
+from discreet.plan.statistics import Distinct, Persons, Rows, Statistic, Sum
+from discreet.sql.keys import quantile_axis
+from discreet.sql.scope import Scope
+from discreet.sql.typed import Numeric, Truth, Typed, Words, whole
+from discreet.sql.where import Reader
+
+#: min and max are these quantiles: the extremes themselves are one person each.
+LOW_END, HIGH_END = Fraction(5, 1000), Fraction(995, 1000)
+
+_QUANTILES = (
+    exp.Median,
+    exp.Quantile,
+    exp.ApproxQuantile,
+    exp.PercentileCont,
+    exp.PercentileDisc,
+    exp.WithinGroup,
+    exp.Min,
+    exp.Max,
+)
+_PAIRS = (exp.Corr, exp.CovarPop, exp.CovarSamp, exp.RegrSlope, exp.RegrIntercept)
+_SPREADS = (exp.Variance, exp.VariancePop, exp.Stddev, exp.StddevPop, exp.StddevSamp)
+_KNOWN = (exp.Count, exp.CountIf, exp.Sum, exp.Avg, *_SPREADS, *_PAIRS, *_QUANTILES)
+
+_HINT = (
+    "count, sum, avg, variance, stddev, corr, covar_pop, covar_samp, regr_slope, regr_intercept, "
+    "min, max, median, quantile"
+)
+
+
+def is_aggregate(node: exp.Expr) -> bool:
+    """Whether a node is an aggregate, FILTER and all."""
+    if isinstance(node, exp.Filter):
+        return is_aggregate(node.this)
+    return isinstance(node, exp.AggFunc | exp.WithinGroup)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuantileAsked:
+    """A quantile of the select list: what is measured, and what its codes mean."""
+
+    quantile: Quantile
+    typed: Typed
+
+
+@dataclass(slots=True, kw_only=True)
+class Aggregates:
+    """The statistics of one question, each once, collected while its outputs are read."""
+
+    reader: Reader
+    scope: Scope
+    reach: Reach
+    statistics: list[Statistic] = field(default_factory=list)
+    quantiles: list[QuantileAsked] = field(default_factory=list)
+    warnings: dict[str, None] = field(default_factory=dict)
+
+    def read(self, node: exp.Expr) -> Formula | QuantileAsked:
+        """An aggregate as a formula over statistics, or as a quantile."""
+        where: Predicate = TRUE
+        asked = node
+        if isinstance(node, exp.Filter):
+            where = self.reader.predicate(node.expression.this)
+            node = node.this
+        if isinstance(node, exp.IgnoreNulls):
+            node = node.this
+        if not isinstance(node, _KNOWN):
+            raise self._refusal("this aggregate is not among those that are known", asked)
+        if isinstance(node.this, exp.Distinct) and not isinstance(node, exp.Count):
+            raise self._refusal("DISTINCT is known only as count(DISTINCT …)", asked)
+        if node.args.get("order") or node.args.get("limit"):
+            raise self._refusal("an order inside an aggregate is not known", asked)
+        try:
+            return self._aggregate(node, where)
+        except Refused as problem:
+            raise (problem if problem.sql else self._refusal(problem.reason, asked, hint=problem.hint)) from None
+
+    def _aggregate(self, node: exp.Expr, where: Predicate) -> Formula | QuantileAsked:
+        match node:
+            case exp.Count():
+                return self._count(node, where)
+            case exp.CountIf():
+                return formula.count(self._index(Rows(where=every([where, self.reader.predicate(node.this)]))))
+            case exp.Sum():
+                return self._sum(self._number(node.this), where)
+            case exp.Avg():
+                return self._average(self._number(node.this), where)
+            case _ if isinstance(node, _SPREADS):
+                return self._spread(node, where)
+            case _ if isinstance(node, _PAIRS):
+                return self._pair(node, where)
+            case _:
+                return self._quantile(node, where)
+
+    def _index(self, statistic: Statistic) -> int:
+        """The number of a statistic; one that is there already is shared."""
+        if isinstance(statistic, Sum):
+            statistic = with_grain(statistic, self.reach)
+        if statistic not in self.statistics:
+            self.statistics.append(statistic)
+        return self.statistics.index(statistic)
+
+    def _count(self, node: exp.Count, where: Predicate) -> Formula:
+        inner = node.this
+        if isinstance(inner, exp.Star):
+            return formula.count(self._index(Rows(where=where)))
+        if isinstance(inner, exp.Distinct):
+            parts = inner.expressions
+            if len(parts) == 1 and isinstance(parts[0], exp.Tuple):
+                parts = parts[0].expressions
+            if self.scope.are_person(parts):
+                return formula.count(self._index(Persons(where=where)))
+            if len(parts) != 1:
+                raise self._refusal("count(DISTINCT …) takes one expression, or the whole person", node)
+            found = self.reader.typed(parts[0])
+            return formula.count(self._index(Distinct(of=found.expression, where=where)))
+        if self.scope.are_person([inner]):
+            return formula.count(self._index(Rows(where=where)))
+        return formula.count(self._index(Rows(where=every([where, *_given(self.reader.typed(inner))]))))
+
+    def _number(self, node: exp.Expr) -> Typed:
+        """Something that can be summed: a number with bounds, or true and false as 1 and 0."""
+        found = self.reader.typed(node)
+        if isinstance(found.kind, Truth):
+            return Typed(expression=found.expression, kind=Numeric(step=Fraction(1)))
+        if not isinstance(found.kind, Numeric):
+            raise self._refusal("only numbers can be summed", node, hint="count them, or group by them")
+        if found.expression.low is None or found.expression.high is None:
+            raise self._refusal(
+                "a sum needs bounds: without them one person could move it by any amount",
+                node,
+                hint="declare low and high of the column, or discreet bounds finds them privately",
+            )
+        return found
+
+    def _sum(self, found: Typed, where: Predicate) -> Formula:
+        assert isinstance(found.kind, Numeric)
+        index = self._index(Sum(of=found.expression, where=where))
+        return formula.total(index, step=found.kind.step * self._grain(index))
+
+    def _average(self, found: Typed, where: Predicate) -> Formula:
+        """Centred: x minus the middle of its bounds moves by half of what x does."""
+        assert isinstance(found.kind, Numeric)
+        low, high = _bounds(found)
+        centre = (low + high) // 2
+        number = self._index(Rows(where=every([where, *_given(found)])))
+        total = self._index(Sum(of=found.expression, centre=centre, where=where))
+        return formula.average(
+            total,
+            number,
+            centre=centre,
+            low=low,
+            high=high,
+            step=found.kind.step,
+            grain=self._grain(total),
+        )
+
+    def _spread(self, node: exp.Expr, where: Predicate) -> Formula:
+        found = self._number(node.this)
+        assert isinstance(found.kind, Numeric)
+        low, high = _bounds(found)
+        centre = (low + high) // 2
+        moved = _minus(found, centre)
+        number = self._index(Rows(where=every([where, *_given(found)])))
+        total = self._index(Sum(of=found.expression, centre=centre, where=where))
+        squares = self._index(Sum(of=Times(moved, moved), where=where))
+        make = formula.variance if isinstance(node, exp.Variance | exp.VariancePop) else formula.stddev
+        return make(
+            number,
+            total,
+            squares,
+            low=low - centre,
+            high=high - centre,
+            step=found.kind.step,
+            sample=not isinstance(node, exp.VariancePop | exp.StddevPop),
+            grains=(self._grain(total), self._grain(squares)),
+        )
+
+    def _pair(self, node: exp.Expr, where: Predicate) -> Formula:
+        """Statistics of two numbers, over rows where neither is NULL. In regr_ functions the first one is y."""
+        first, second = self._number(node.this), self._number(node.expression)
+        y, x = (first, second) if isinstance(node, exp.RegrSlope | exp.RegrIntercept) else (second, first)
+        both = every([where, *_given(x), *_given(y)])
+        number = self._index(Rows(where=both))
+        sides = [self._side(side, both) for side in (x, y)]
+        moved = [_minus(side, sum(_bounds(side)) // 2) for side in (x, y)]
+        products = self._index(Sum(of=Times(*moved), where=both))
+        makers: dict[type[exp.Expr], Callable[..., Formula]] = {
+            exp.Corr: formula.correlation,
+            exp.CovarPop: formula.covariance,
+            exp.CovarSamp: formula.covariance,
+            exp.RegrSlope: formula.slope,
+            exp.RegrIntercept: formula.intercept,
+        }
+        told = {} if not isinstance(node, exp.CovarPop | exp.CovarSamp) else {"sample": isinstance(node, exp.CovarSamp)}
+        return makers[type(node)](number, *sides, products, self._grain(products), **told)
+
+    def _side(self, found: Typed, where: Predicate) -> formula.Side:
+        assert isinstance(found.kind, Numeric)
+        low, high = _bounds(found)
+        centre = (low + high) // 2
+        moved = _minus(found, centre)
+        total = self._index(Sum(of=found.expression, centre=centre, where=where))
+        squares = self._index(Sum(of=Times(moved, moved), where=where))
+        return formula.Side(
+            moved=moved,
+            total=total,
+            squares=squares,
+            centre=centre,
+            low=low - centre,
+            high=high - centre,
+            step=found.kind.step,
+            grains=(self._grain(total), self._grain(squares)),
+        )
+
+    def _grain(self, index: int) -> int:
+        statistic = self.statistics[index]
+        return statistic.grain if isinstance(statistic, Sum) else 1
+
+    def _quantile(self, node: exp.Expr, where: Predicate) -> QuantileAsked:
+        of, fraction = self._fraction(node)
+        found = self.reader.typed(of)
+        axis = quantile_axis(found)
+        if axis is None:
+            raise self._refusal(
+                "a quantile needs a number, date or timestamp with bounds",
+                node,
+                hint="declare low and high of the column"
+                if not isinstance(found.kind, Words)
+                else "count it, or group by it",
+            )
+        if isinstance(node, exp.Min | exp.Max):
+            word, share = ("min", LOW_END) if isinstance(node, exp.Min) else ("max", HIGH_END)
+            self.warnings[
+                f"{word} is the {float(share):.1%} quantile: the very {word}imum would be one person's value"
+            ] = None
+        asked = QuantileAsked(quantile=Quantile(axis=axis, fraction=fraction, where=where), typed=found)
+        if asked not in self.quantiles:
+            self.quantiles.append(asked)
+        return asked
+
+    def _fraction(self, node: exp.Expr) -> tuple[exp.Expr, Fraction]:
+        """What a quantile is of, and which one."""
+        match node:
+            case exp.Median():
+                return node.this, Fraction(1, 2)
+            case exp.Min():
+                return node.this, LOW_END
+            case exp.Max():
+                return node.this, HIGH_END
+            case exp.WithinGroup():
+                ordered = node.expression.expressions
+                if len(ordered) != 1 or not isinstance(node.this, exp.PercentileCont | exp.PercentileDisc):
+                    raise self._refusal("this aggregate is not among those that are known", node)
+                fraction = self._share(node.this.this)
+                return ordered[0].this, 1 - fraction if ordered[0].args.get("desc") else fraction
+            case exp.Quantile() | exp.ApproxQuantile():
+                return node.this, self._share(node.args.get("quantile"))
+            case exp.PercentileCont() | exp.PercentileDisc() if node.args.get("expression") is not None:
+                return node.this, self._share(node.expression)
+            case _:
+                raise self._refusal("this aggregate is not among those that are known", node)
+
+    def _share(self, node: exp.Expr | None) -> Fraction:
+        value = self.reader.constant(node) if node is not None else None
+        if not isinstance(value, Fraction) or not 0 <= value <= 1 or value.denominator > 10**6:
+            raise self._refusal("a quantile needs a fraction from 0 to 1", node, hint="quantile(x, 0.25)")
+        return min(max(value, Fraction(1, 10**6)), 1 - Fraction(1, 10**6))
+
+    def _refusal(self, reason: str, node: exp.Expr | None, *, hint: str = _HINT) -> Refused:
+        return self.reader.source.refusal(reason, at=node, hint=hint)
+
+
+def _given(found: Typed) -> list[Predicate]:
+    """That a value is not NULL, where it can be."""
+    return [within(found.expression, NOT_NULL)] if found.expression.null else []
+
+
+def _bounds(found: Typed) -> tuple[int, int]:
+    low, high = found.expression.low, found.expression.high
+    assert low is not None and high is not None
+    return low, high
+
+
+def _minus(found: Typed, centre: int) -> Number:
+    expression = whole(found)
+    return Plus(expression, Whole(-centre)) if centre else expression

@@ -1,0 +1,108 @@
+"""What a question may name: declared tables with their versions, and public tables with their content."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, assert_never
+
+from discreet.accounting.region import Value
+from discreet.schema.column import Column, Label, Moment, Number, Text
+from discreet.schema.schema import Schema
+from discreet.sql.typed import Choice, Day, Instant, Kind, Numeric, Truth, Words
+
+if TYPE_CHECKING:
+    import pyarrow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicTable:
+    """A public table, read: columns with the domains its data have, and codes. Exact, free, no secret."""
+
+    name: str
+    columns: tuple[Column, ...]
+    codes: Mapping[str, tuple[Value | None, ...]]
+
+    def labels(self, column: Column) -> list[Label]:
+        """The values of a column as people read them."""
+        if isinstance(column, Text):
+            return list(self.codes[column.name])
+        return [None if code is None else column.label(int(code)) for code in self.codes[column.name]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """A table that a question may name. `public` reads a public table's rows, when they are needed."""
+
+    schema: Schema
+    version: int = 1
+    population: str = ""
+    public: Callable[[], PublicTable] | None = None
+
+
+Catalog = Mapping[str, Known]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coded:
+    """A public table made ready for one join: `{place}.on{i}` in the codes of what it is joined to."""
+
+    rows: pyarrow.Table
+    fan_out: int
+    content: str
+
+
+def coded(public: PublicTable, on: list[tuple[Kind, Column]], *, place: int) -> Coded:
+    """Code a public table for a join. Rows that can match nothing are left out."""
+    import pyarrow as pa
+
+    keys = [[_code(kind, value) for value in _values(public, column)] for kind, column in on]
+    kept = [row for row, key in enumerate(zip(*keys, strict=True)) if None not in key]
+    matched = [tuple(key[row] for key in keys) for row in kept]
+    columns: dict[str, Any] = {}
+    for number, (kind, _) in enumerate(on):
+        type_ = pa.string() if isinstance(kind, Words) else pa.int64()
+        columns[f"{place}.on{number}"] = pa.array([key[number] for key in matched], type=type_)
+    for column in public.columns:
+        codes = public.codes[column.name]
+        columns[f"{place}.{column.name}"] = pa.array([codes[row] for row in kept], type=pa.int64())
+    listed = json.dumps([table.to_pylist() for table in columns.values()], separators=(",", ":"))
+    return Coded(
+        rows=pa.table(columns),
+        fan_out=max(Counter(matched).values(), default=0),
+        content=hashlib.sha256(listed.encode()).hexdigest(),
+    )
+
+
+def _values(public: PublicTable, column: Column) -> list[Any]:
+    """The values of a column: numbers as exact ones, moments as codes, the rest as labels."""
+    codes = public.codes[column.name]
+    if isinstance(column, Number):
+        return [None if code is None else int(code) * column.step for code in codes]
+    if isinstance(column, Moment):
+        return list(codes)
+    return public.labels(column)
+
+
+def _code(kind: Kind, value: Any) -> Value | None:
+    """A public value in the codes of a private expression; None where it can match nothing."""
+    if value is None:
+        return None
+    match kind:
+        case Numeric(step=step):
+            number = Fraction(value) / step if isinstance(value, int | Fraction) else None
+            return int(number) if number is not None and number.denominator == 1 and abs(number) < 2**62 else None
+        case Day() | Instant():
+            return int(value) if isinstance(value, int) else None
+        case Truth():
+            return int(value) if isinstance(value, bool) else None
+        case Choice(values=values):
+            return values.index(str(value)) if str(value) in values else None
+        case Words():
+            return str(value)
+        case _:
+            assert_never(kind)

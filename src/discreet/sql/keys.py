@@ -1,0 +1,137 @@
+"""GROUP BY: expressions as axes of known keys, or as keys to be discovered."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sqlglot import exp
+
+from discreet.plan.calendar import first_start
+from discreet.plan.cells import MOST_VALUES, Axis
+from discreet.plan.expressions import Expression, Number, Start, Times, Whole, to_data
+from discreet.schema.column import Column, Label, Moment
+from discreet.schema.column import Number as NumberColumn
+from discreet.sql.scope import Scope
+from discreet.sql.typed import Choice, Day, Instant, Numeric, Truth, Typed, Words
+from discreet.sql.where import Reader
+
+#: The bins that a quantile is searched in.
+MOST_BINS = 4096
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """One key of GROUP BY: an axis where its values are declared, else an expression to be discovered."""
+
+    node: exp.Expr
+    typed: Typed
+    axis: Axis | None
+
+    def label(self, code: object) -> Label:
+        """A discovered value as people read it."""
+        return code if code is None or isinstance(code, str) else self.typed.label(int(str(code)))
+
+
+def key_of(node: exp.Expr, reader: Reader, scope: Scope) -> Key:
+    """An expression as a key."""
+    found = reader.typed(node)
+    column = scope.named(node).column if isinstance(node, exp.Column) else None
+    axis = _declared_bins(found, column) or _axis(found)
+    if axis is None and not _discoverable(found):
+        raise reader.source.refusal(
+            f"these keys can take more than {MOST_VALUES:,} values",
+            at=node,
+            hint="declare bins for the column, or group by wider ones: floor(x / 100) * 100, date_trunc('month', d)",
+        )
+    return Key(node=node, typed=found, axis=axis)
+
+
+def _discoverable(found: Typed) -> bool:
+    """Text, and numbers without bounds, have keys that can only be discovered."""
+    return isinstance(found.kind, Words) or found.expression.low is None or found.expression.high is None
+
+
+def _declared_bins(found: Typed, column: Column | None) -> Axis | None:
+    if not isinstance(column, NumberColumn | Moment) or column.edges is None:
+        return None
+    last = column.edges[-1]
+    bins = [_interval(column, low, high, last=high == last) for low, high in itertools.pairwise(column.edges)]
+    return Axis(of=found.expression, edges=column.edges, null=True, labels=(*bins, None))
+
+
+def _interval(column: NumberColumn | Moment, low: int, high: int, *, last: bool) -> str:
+    """A bin for people: [0, 100), and the last one [500, 20000]."""
+    return f"[{column.label(low)}, {column.label(high - last)}{']' if last else ')'}"
+
+
+def _axis(found: Typed) -> Axis | None:
+    """The axis of an expression with few values; multiples of a constant count as the numbers they are multiples of."""
+    if isinstance(found.kind, Words):
+        return None
+    of: Expression = found.expression
+    factor = 1
+    while isinstance(of, Times) and (split := _constant(of)) is not None:
+        of, times = split
+        factor *= times
+    if isinstance(of, Start):
+        return _starts(of, factor, found)
+    low, high = of.low, of.high
+    if low is None or high is None or high - low >= MOST_VALUES:
+        return None
+    labels: tuple[Label, ...] = tuple(found.label(code * factor) for code in range(low, high + 1))
+    return Axis(of=of, edges=tuple(range(low, high + 2)), null=of.null, labels=(*labels, None) if of.null else labels)
+
+
+def _constant(product: Times) -> tuple[Number, int] | None:
+    """A product with a positive constant, taken apart."""
+    for one, two in ((product.left, product.right), (product.right, product.left)):
+        if isinstance(two, Whole) and two.value > 0:
+            return one, two.value
+    return None
+
+
+def _starts(start: Start, factor: int, found: Typed) -> Axis | None:
+    """date_trunc: an axis over the days themselves, cut where a period starts."""
+    low, high = start.low, start.day.high
+    assert low is not None and high is not None
+    edges = [low]
+    while edges[-1] <= high:
+        edges.append(first_start(start.unit, edges[-1] + 1))
+        if len(edges) > MOST_VALUES:
+            return None
+    labels: tuple[Label, ...] = tuple(found.label(edge * factor) for edge in edges[:-1])
+    null = start.null
+    return Axis(of=start.day, edges=tuple(edges), null=null, labels=(*labels, None) if null else labels)
+
+
+def quantile_axis(found: Typed) -> Axis | None:
+    """The bins that a quantile is searched in: single values, or as many equal ones as are searched in time."""
+    if isinstance(found.kind, Words | Choice | Truth):
+        return None
+    low, high = found.expression.low, found.expression.high
+    if low is None or high is None:
+        return None
+    size = high - low + 1
+    bins = min(size, MOST_BINS)
+    edges = tuple(low + place * size // bins for place in range(bins + 1))
+    return Axis(of=found.expression, edges=edges, null=False, labels=edges[:-1])
+
+
+def middle(axis: Axis, found: Typed, place: int) -> Label:
+    """The middle of a bin, as people read it."""
+    low, high = axis.edges[place], axis.edges[place + 1] - 1
+    match found.kind:
+        case Numeric(step=step):
+            value = Fraction(low + high, 2) * step
+            return int(value) if value.denominator == 1 else float(value)
+        case Day() | Instant():
+            return found.label((low + high) // 2)
+        case _:
+            return found.label(low)
+
+
+def order_of(axis: Axis) -> str:
+    """Axes are in the order of what they are, so that spelling does not matter."""
+    return repr((to_data(axis.of), axis.edges))

@@ -1,0 +1,185 @@
+"""What is computed from aggregates: arithmetic of the select list, HAVING and ORDER BY, as formulas."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from sqlglot import exp
+
+from discreet.errors import Refused
+from discreet.plan import formula
+from discreet.plan.formula import And, Arithmetic, Call, Compare, Formula, IsNull, Not, Or
+from discreet.sql.aggregates import Aggregates, QuantileAsked, is_aggregate
+from discreet.sql.keys import Key
+from discreet.sql.scope import Scope
+from discreet.sql.text import Source
+from discreet.sql.where import Reader
+
+_OPERATORS: dict[type[exp.Expr], Any] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/"}
+_COMPARISONS: dict[type[exp.Expr], Any] = {
+    exp.EQ: "=",
+    exp.NEQ: "<>",
+    exp.LT: "<",
+    exp.LTE: "<=",
+    exp.GT: ">",
+    exp.GTE: ">=",
+}
+_CALLS: dict[type[exp.Expr], Any] = {
+    exp.Abs: "abs",
+    exp.Sqrt: "sqrt",
+    exp.Floor: "floor",
+    exp.Ceil: "ceil",
+    exp.Least: "least",
+    exp.Greatest: "greatest",
+    exp.Coalesce: "coalesce",
+    exp.Nullif: "nullif",
+}
+_HINT = "arithmetic over aggregates: + - * /, round, abs, sqrt, floor, ceil, least, greatest, coalesce, nullif"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Formulas:
+    """Reads expressions over aggregates."""
+
+    source: Source
+    tree: exp.Select
+    scope: Scope
+    aggregates: Aggregates
+    keys: tuple[Key, ...]
+
+    def name(self, node: exp.Expr) -> str:
+        """What a column without an alias is called."""
+        if isinstance(node, exp.Column):
+            return str(node.name)
+        if isinstance(node, exp.Count) and isinstance(node.this, exp.Star):
+            return "count"
+        words = " ".join(self.source.words(node).split())
+        if isinstance(node, exp.Func) and "(" not in words:  # the parser forgot where it begins
+            words = node.sql(dialect="duckdb").lower()
+        return words[:60]
+
+    def key(self, node: exp.Expr, *, wanted: bool = False) -> int | None:
+        """Which key an expression is."""
+        node = node.unnest()
+        for place, key in enumerate(self.keys):
+            if key.node == node:
+                return place
+        if isinstance(node, exp.Column) and (self.scope.has(node.name) or self.scope.is_person(node)):
+            found = self.scope.named(node).typed
+            for place, key in enumerate(self.keys):
+                if key.typed == found:
+                    return place
+            raise self._ungrouped(node)
+        if wanted:
+            raise self._ungrouped(node)
+        return None
+
+    def _ungrouped(self, node: exp.Expr) -> Refused:
+        return self.source.refusal(
+            "an answer is made of counts and sums, not of rows",
+            at=node,
+            hint=f"add it to GROUP BY: GROUP BY {self.source.words(node)[:60]}",
+        )
+
+    def number(self, node: exp.Expr) -> Formula:
+        """A number computed from aggregates."""
+        node = self._alias(node.unnest())
+        if is_aggregate(node):
+            return self._aggregate(node)
+        match node:
+            case exp.Literal() | exp.Neg(this=exp.Literal()):
+                value = self._reader().constant(node)
+                if isinstance(value, Fraction):
+                    return formula.Number(value)
+            case exp.Null():
+                return formula.Number(None)
+            case exp.Neg():
+                return Arithmetic("-", formula.Number(Fraction(0)), self.number(node.this))
+            case exp.Add() | exp.Sub() | exp.Mul() | exp.Div():
+                return Arithmetic(
+                    operator=_OPERATORS[type(node)],
+                    left=self.number(node.left),
+                    right=self.number(node.right),
+                )
+            case exp.Round():
+                return Call(name="round", arguments=(self.number(node.this), self._decimals(node)))
+            case exp.Cast() | exp.TryCast():
+                whole = node.to.is_type(*exp.DataType.INTEGER_TYPES)
+                if not whole and not node.to.is_type(*exp.DataType.NUMERIC_TYPES):
+                    raise self.source.refusal("a number stays a number here", at=node, hint=_HINT)
+                inner = self.number(node.this)
+                zero = formula.Number(Fraction(0))
+                return Call(name="round", arguments=(inner, zero)) if whole else inner
+        if type(node) in _CALLS:
+            parts = [node.this, *([node.expression] if node.args.get("expression") else []), *node.expressions]
+            return Call(name=_CALLS[type(node)], arguments=tuple(self.number(part) for part in parts))
+        if self.key(node) is not None:
+            raise self.source.refusal(
+                "a key cannot be mixed with aggregates", at=node, hint="use it in WHERE, or select it by itself"
+            )
+        if isinstance(node, exp.Column):
+            self.scope.named(node)
+        if isinstance(node, exp.Window):
+            raise self.source.refusal("window functions are not known", at=node)
+        raise self.source.refusal("this is not computed over aggregates", at=node, hint=_HINT)
+
+    def condition(self, node: exp.Expr) -> Formula:
+        """HAVING: a condition over aggregates, judged by noisy values."""
+        node = node.unnest()
+        match node:
+            case exp.And():
+                return And(parts=tuple(self.condition(part) for part in node.flatten()))
+            case exp.Or():
+                return Or(parts=tuple(self.condition(part) for part in node.flatten()))
+            case exp.Not():
+                return Not(of=self.condition(node.this))
+            case exp.Is(expression=exp.Null()):
+                return IsNull(of=self.number(node.this))
+            case exp.Between():
+                value = self.number(node.this)
+                low, high = self.number(node.args["low"]), self.number(node.args["high"])
+                return And(
+                    parts=(
+                        Compare(operator=">=", left=value, right=low),
+                        Compare(operator="<=", left=value, right=high),
+                    )
+                )
+            case exp.EQ() | exp.NEQ() | exp.LT() | exp.LTE() | exp.GT() | exp.GTE():
+                return Compare(
+                    operator=_COMPARISONS[type(node)],
+                    left=self.number(node.left),
+                    right=self.number(node.right),
+                )
+            case _:
+                raise self.source.refusal(
+                    "HAVING compares aggregates with numbers", at=node, hint="conditions on rows and keys go to WHERE"
+                )
+
+    def _alias(self, node: exp.Expr) -> exp.Expr:
+        """An alias of the select list stands for what it names."""
+        if isinstance(node, exp.Column) and not node.table and not self.scope.has(node.name):
+            for item in self.tree.expressions:
+                if isinstance(item, exp.Alias) and item.alias.lower() == node.name.lower():
+                    found: exp.Expr = item.this.unnest()
+                    return found
+        return node
+
+    def _aggregate(self, node: exp.Expr) -> Formula:
+        found = self.aggregates.read(node)
+        if isinstance(found, QuantileAsked):
+            raise self.source.refusal(
+                "a quantile stands by itself in the select list", at=node, hint="select it, and compute with the answer"
+            )
+        return found
+
+    def _decimals(self, node: exp.Round) -> Formula:
+        decimals = node.args.get("decimals")
+        value = Fraction(0) if decimals is None else self._reader().constant(decimals)
+        if not isinstance(value, Fraction) or value.denominator != 1 or abs(value) > 15:
+            raise self.source.refusal("round takes a whole number of digits", at=node)
+        return formula.Number(value)
+
+    def _reader(self) -> Reader:
+        return self.aggregates.reader

@@ -1,0 +1,166 @@
+"""Every engine computes what `plan.evaluate` says, on every row whatever, and a row's value is its own."""
+
+from contextlib import suppress
+
+import duckdb
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from plan.trees import NUMBERS, numbers, predicates, records, words
+from sql.patients import SCHEMA, TEXTS, scalar
+from sql.test_express import SAMPLES
+
+from discreet.accounting.region import Allowed
+from discreet.errors import Refused
+from discreet.plan import algebra
+from discreet.plan.evaluate import held, value, values
+from discreet.plan.expressions import (
+    Absolute,
+    Choose,
+    Code,
+    First,
+    Least,
+    Over,
+    Part,
+    Plus,
+    Remainder,
+    Start,
+    Times,
+    Whole,
+)
+from discreet.plan.predicate import within
+from discreet.schema.column import Text
+from discreet.sql.emit import expression_sql, floor_sql, predicate_sql
+
+
+@pytest.fixture(scope="module")
+def connection():
+    with duckdb.connect(config={"threads": 1}) as connection:
+        yield connection
+
+
+def table(rows):
+    """Records as a declared table holds them; what is wider than 64 bits comes of a person's sums."""
+    columns = {"row": pa.array(range(len(rows)), pa.int32())}
+    for name in rows[0]:
+        type_ = pa.string() if name in ("text", "note") else pa.decimal128(38, 0) if name == "huge" else pa.int64()
+        columns[name] = pa.array([row[name] for row in rows], type_)
+    return pa.table(columns)
+
+
+def run(connection, rows, sqls):
+    """The value of each SQL text on each row."""
+    coded = table(rows)  # noqa: F841  DuckDB finds it by its name
+    names = ", ".join('CAST("huge" AS HUGEINT) AS "huge"' if name == "huge" else f'"{name}"' for name in coded.column_names)
+    listed = ", ".join(sqls)
+    found = connection.execute(f"SELECT {listed} FROM (SELECT {names} FROM coded) ORDER BY row").fetchall()
+    return [list(column) for column in zip(*found, strict=True)]
+
+
+@settings(max_examples=150, suppress_health_check=list(HealthCheck))
+@given(
+    rows=st.lists(records, min_size=1, max_size=6),
+    expressions=st.lists(st.one_of(numbers, numbers, words), min_size=3, max_size=6),
+    conditions=st.lists(predicates(), min_size=1, max_size=3),
+)
+def test_duckdb_computes_what_python_says(connection, rows, expressions, conditions):
+    sqls = [*map(expression_sql, expressions), *map(predicate_sql, conditions)]
+    found = run(connection, rows, sqls)
+    for expression, column in zip(expressions, found, strict=False):
+        assert column == list(values(expression, rows)), expression_sql(expression)
+    for predicate, column in zip(conditions, found[len(expressions) :], strict=True):
+        assert [each is True for each in column] == held(predicate, rows), predicate_sql(predicate)
+
+
+@settings(max_examples=40, suppress_health_check=list(HealthCheck))
+@given(rows=st.lists(records, min_size=2, max_size=5), expression=st.one_of(numbers, words))
+def test_the_value_of_a_row_is_its_own(connection, rows, expression):
+    """Alone, among others, or twice: a row's value does not change, in Python or in DuckDB."""
+    sql = expression_sql(expression)
+    (together,) = run(connection, rows, [sql])
+    (doubled,) = run(connection, [*rows, *rows], [sql])
+    assert doubled == together + together
+    assert list(values(expression, rows)) == together
+    for row, among in zip(rows, together, strict=True):
+        assert value(expression, row) == among
+        assert run(connection, [row], [sql]) == [[among]]
+
+
+def extremes():
+    """Rows that hold the ends of every column: all at once, and each column's among another's."""
+    ends = {}
+    for column in SCHEMA.columns:
+        if isinstance(column, Text):
+            ends[column.name] = TEXTS
+        else:
+            domain = scalar(column.name).expression
+            low = -(2**63) + 2 if domain.low is None else domain.low
+            high = 2**63 - 2 if domain.high is None else domain.high
+            listed = [low, high, min(max(low, 0), high), min(max(low, -1), high), min(max(low, 1), high)]
+            ends[column.name] = [*listed, None] if domain.null else listed
+    most = max(len(listed) for listed in ends.values())
+    for turn in range(3):
+        for place in range(most):
+            yield {
+                name: listed[(place + turn * number) % len(listed)]
+                for number, (name, listed) in enumerate(ends.items())
+            }
+
+
+ROWS = list(extremes())
+
+
+@pytest.mark.parametrize("start", range(0, len(SAMPLES), 40))
+def test_nothing_that_is_known_fails_on_any_row(connection, start):
+    """Each function of the allow-list on the worst rows there are: no error, and Python's values."""
+    found = [scalar(text).expression for text in SAMPLES[start : start + 40]]
+    columns = run(connection, ROWS, [expression_sql(expression) for expression in found])
+    for text, expression, column in zip(SAMPLES[start:], found, columns, strict=False):
+        assert column == list(values(expression, ROWS)), text
+
+
+B, NEAR = NUMBERS[1], NUMBERS[4]
+GROWING = {
+    "sum": lambda inner: Plus(inner, B),
+    "difference": lambda inner: algebra.minus(B, inner),
+    "product": lambda inner: Times(Remainder(inner, Whole(5)), B),
+    "quotient": lambda inner: Over(inner, B),
+    "floor": lambda inner: Over(inner, Whole(3)),
+    "nearest": lambda inner: Plus(Over(inner, Whole(2), "nearest"), NEAR),
+    "remainder": lambda inner: Remainder(Plus(inner, NEAR), B),
+    "absolute": lambda inner: Plus(Absolute(inner), Whole(-3)),
+    "least": lambda inner: Least((inner, B)),
+    "first": lambda inner: First((inner, NUMBERS[0])),
+    "case": lambda inner: Choose(((within(inner, Allowed.of([-2, 2])), inner),), Plus(inner, B)),
+    "case in case": lambda inner: Choose(((within(Times(inner, B), Allowed.interval(1, 9)), B),), Whole(2)),
+    "day": lambda inner: Plus(Part("doy", Start("month", inner)), NEAR),
+}
+
+
+@pytest.mark.parametrize("kind", GROWING)
+def test_what_is_as_deep_and_as_large_as_allowed_still_runs(connection, kind):
+    """Expressions grow until they are refused; the last one that was not is still one that DuckDB takes."""
+    grown, steps = NEAR, 0
+    with suppress(Refused):
+        while steps < 500:
+            grown, steps = GROWING[kind](grown), steps + 1
+    assert 6 <= steps < 500
+    row = dict.fromkeys(("a", "c", "day", "wide", "open", "text")) | {"b": 2, "near": 17, "huge": 0}
+    assert run(connection, [row], [expression_sql(grown)]) == [[value(grown, row)]]
+
+
+@pytest.mark.parametrize("right", range(-4, 5))
+def test_floor_division_of_sql_texts(connection, right):
+    rows = [{"row": 0, "x": left, "y": right} for left in range(-9, 10)]
+    coded = pa.table({"x": [row["x"] for row in rows], "y": [row["y"] for row in rows]})  # noqa: F841
+    found = connection.execute(f"SELECT x, {floor_sql('x', 'y')} FROM coded").fetchall()
+    assert found == [(left, None if right == 0 else left // right) for left in range(-9, 10)]
+
+
+def test_a_planted_mistake_is_seen(connection):
+    """The comparison can fail: cutting towards zero is not rounding down."""
+    code = Code("c", -120, 100_000, null=True)
+    row = {"c": -7}
+    (found,) = run(connection, [row], [expression_sql(Over(code, Whole(2), "zero"))])
+    assert found != list(values(Over(code, Whole(2)), [row]))
