@@ -50,7 +50,7 @@ def prepare(order: Order, query: str, place: str) -> Ask:
     project = discreet.open(place)
     if query == MAKE:
         return lambda: [[project.refresh(TABLE)[0]]]
-    return lambda: [list(row) for row in project.sql(QUERIES[query]).ask(epsilon=1, fresh=True).rows]
+    return lambda: project.sql(QUERIES[query]).ask(epsilon=1, fresh=True).rows
 
 
 if __name__ == "__main__":

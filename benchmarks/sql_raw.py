@@ -10,7 +10,7 @@ from sql_worker import Ask, Order, serve
 def prepare(order: Order, query: str, place: str) -> Ask:
     connection = duckdb.connect(config={"threads": 1})
     connection.execute(f"CREATE VIEW {TABLE} AS SELECT * FROM '{place}'")
-    return lambda: [list(row) for row in connection.execute(QUERIES[query]).fetchall()]
+    return lambda: connection.execute(QUERIES[query]).fetchall()
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -23,7 +23,7 @@ FIRST = "Q1"
 #: The exit code of a process whose CPU time was used up.
 TOO_LONG = 77
 
-Ask = Callable[[], list[list[Any]]]
+Ask = Callable[[], Sequence[Sequence[Any]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,13 +95,15 @@ def _measure(prepare: Callable[[Order, str, str], Ask], order: Order) -> Report:
         prepare(order, FIRST, order.small)()
     ask = prepare(order, order.query, order.place)
     before = _start_of_peak()
-    seconds, rows, memory = [], [], 0.0
+    seconds: list[float] = []
+    rows: Sequence[Sequence[Any]] = []
+    memory = 0.0
     for _ in range(order.repeats):
         start = time.process_time()
         rows = ask()
         seconds.append(time.process_time() - start)
         memory = memory or _status("VmHWM") - before
-    return Report(cpu_s=seconds, memory_mib=memory, rows=rows)
+    return Report(cpu_s=seconds, memory_mib=memory, rows=[list(row) for row in rows])
 
 
 def _start_of_peak() -> float:

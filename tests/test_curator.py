@@ -125,15 +125,17 @@ def test_what_is_shown_is_read_back_from_the_store(tmp_path):
     project = make(tmp_path)
     release = project.sql(COUNT).ask(epsilon="0.1")
     stored = Measurement.from_text(project.ledger.answer(release.id))
-    assert stored.noisy_values == (release.rows[0][0],)
-    assert stored.event == release.event and stored.law == release.law
+    (part,) = stored.parts
+    assert part.noisy_values == ((release.rows[0][0],),)
+    assert stored.event == release.event == part.laws[0].event(l1=1)
+    assert stored.text == COUNT
     assert Measurement.from_text(stored.to_text()) == stored
 
 
 def test_exact_cells_do_not_leave(tmp_path):
     import pickle
 
-    cells = Exact(np.array([4711]))
+    cells = Exact((np.array([4711]),))
     assert "4711" not in f"{cells!r} {cells!s} {cells}"
     with pytest.raises(TypeError):
         pickle.dumps(cells)
@@ -144,12 +146,13 @@ def test_no_exact_count_is_written_anywhere(tmp_path, monkeypatch):
     project = make(tmp_path)
     project.version("patients")
     count = 977_977_977
-    monkeypatch.setattr(type(project.curator.engine), "count", lambda *_, **__: Exact(np.array([count])))
+    monkeypatch.setattr(type(project.curator.engine), "count", lambda *_, **__: Exact((np.array([count]),)))
     monkeypatch.setattr(DiscreteLaplace, "draw", lambda self, size, *, bits: np.full(size, 5, dtype=np.int64))
     release = project.sql(COUNT).ask(epsilon="0.1")
     assert release.rows == ((count + 5,),)
     stored = json.loads(project.ledger.answer(release.id))
-    assert set(stored) == {"id", "cells", "shape", "noisy", "law", "event"}
+    assert set(stored) == {"id", "text", "parts", "event", "also"}
+    assert set(stored["parts"][0]) == {"kind", "place", "statistics", "noisy", "laws"}
     project.ledger.close()
     written = [path for path in tmp_path.rglob("*") if path.is_file() and path.suffix not in {".csv", ".parquet"}]
     assert len(written) >= 2
@@ -167,16 +170,20 @@ def test_a_price_belongs_to_its_table(tmp_path):
 
     from discreet.plan.price import price
 
-    found = price(question.asked.cells, version.schema.unit, epsilon=Fraction(1, 10))
-    with pytest.raises(ValueError, match="another table"):
-        project.curator.measure(found, replace(version, table="others"))
+    asked = question.asked
+    found = price(asked.inquiry, asked.reach, needs=asked.needs, epsilon=Fraction(1, 10))
+    for other in (replace(version, table="others"), replace(version, number=7)):
+        with pytest.raises(KeyError):
+            project.curator.measure(found, [other])
+    strangers = replace(version, population="others")
     with pytest.raises(UsageError):
-        project.curator.measure(found, replace(version, number=7))
+        project.curator.measure(found, [strangers])
+    assert "charge" not in kinds(project)
 
 
 def test_an_engine_that_returns_other_cells_fails(tmp_path):
     project = make(tmp_path)
     spied(project)
-    project.curator.engine.count = lambda *args, **more: Exact(np.zeros(3, dtype=np.int64))
+    project.curator.engine.count = lambda *args, **more: Exact((np.zeros(3, dtype=np.int64),))
     with pytest.raises(QueryFailed):
         project.sql(COUNT).ask(epsilon="0.1")

@@ -6,6 +6,7 @@ Runs in OpenDP's own environment. Salaries are summed as whole numbers: its floa
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,30 +52,26 @@ def prepare(order: Order, query: str, place: str) -> Ask:
             keys = keys.join(pl.LazyFrame({name: KEYS[name]}), how="cross")
         return asked.group_by(*by).agg(*numbers).with_keys(keys).release().collect()
 
-    def ask() -> list[list[Any]]:
+    def ask() -> Sequence[Sequence[Any]]:
         match query:
             case "Q1":
                 kept = start().filter((pl.col.age > 24) & (pl.col.disease == "d007"))
                 return [[kept.select(dp.len()).release().collect().item()]]
             case "Q2":
-                return _rows(grouped(start(), ["region"], count).select("region", "n"))
+                return grouped(start(), ["region"], count).select("region", "n").rows()
             case "Q3":
                 found = grouped(start().with_columns(salary), ["disease"], total, count)
-                return _rows(found.select("disease", pl.col.total / pl.col.n.clip(1)))
+                return found.select("disease", pl.col.total / pl.col.n.clip(1)).rows()
             case "Q4":
                 return [[start().select(pl.col.user_id.dp.n_unique()).release().collect().item()]]
             case "Q5":
                 found = grouped(start().with_columns(salary), ["region", "disease", "sex"], count, total)
-                return _rows(found.select("region", "disease", "sex", "n", "total"))
+                return found.select("region", "disease", "sex", "n", "total").rows()
             case _:
                 middle = pl.col.salary.fill_nan(0.0).fill_null(0.0).dp.median(candidates=candidates)
                 return [[start().select(middle).release().collect().item()]]
 
     return ask
-
-
-def _rows(frame: Any) -> list[list[Any]]:
-    return [list(row) for row in frame.rows()]
 
 
 if __name__ == "__main__":

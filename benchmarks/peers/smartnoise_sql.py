@@ -76,7 +76,7 @@ def prepare(order: Order, query: str, place: str) -> Ask:
         )
 
     private = reader(1 / float(reader(1.0).get_privacy_cost(sql)[0]))
-    return lambda: [list(row) for row in private.execute(sql)[1:]]
+    return lambda: private.execute(sql)[1:]
 
 
 def _declared(order: Order) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from discreet import exact
 from discreet.accounting.guarantee import Accounting, Guarantee
+from discreet.answers import bounds as bounding
 from discreet.answers import sql as answers
 from discreet.answers.batch import ask_batch
 from discreet.answers.sql import Asker
@@ -33,7 +34,7 @@ from discreet.ledger.place import state_root
 from discreet.ledger.records import Version as Held
 from discreet.question import Question, wish_of
 from discreet.release import Release, Spending
-from discreet.schema.edit import add_table, write
+from discreet.schema.edit import add_table, set_keys, write
 from discreet.schema.file import DEFAULT_LEDGER, NAME, ProjectFile, plain, read_file, read_table
 from discreet.schema.path import path_of
 from discreet.schema.schema import Budget, Schema, Table, closest
@@ -284,6 +285,47 @@ class Project:
         add_table(self.folder / NAME, wanted, settings, columns)
         self.file = read_file(self.folder / NAME)
         return self.table(wanted)
+
+    def bounds(
+        self,
+        name: str,
+        columns: Sequence[str] = (),
+        *,
+        epsilon: object,
+        delta: object = None,
+        cells: object = 50,
+        for_epsilon: object = 1,
+    ) -> bounding.Bought:
+        """Buy rows_per_person, bounds and values that are not declared, and write them into discreet.toml. Charged.
+
+        `cells` and `for_epsilon` say what for: rows_per_person fits counts by so many groups at that epsilon.
+        `refresh` applies what was found. `columns`: else all that is missing and can be found without a name.
+        """
+        terms = bounding.Terms.of(epsilon=epsilon, delta=delta, cells=cells, for_epsilon=for_epsilon)
+        table = self._private(name)
+        wanted = bounding.wishes(table, self.file.raw[table.name], self.known_version(name), columns)
+        version = self.version(name)
+        found = bounding.buy(wanted, terms, version=version, guarantee=self.guarantee(name), curator=self.curator)
+        set_keys(self.folder / NAME, table.name, *found.written())
+        self.file = read_file(self.folder / NAME)
+        return found
+
+    def bias(
+        self, name: str, columns: Sequence[str] = (), *, epsilon: object, cells: object = 50, for_epsilon: object = 1
+    ) -> bounding.Bias:
+        """What rows_per_person and the bounds take away, estimated privately, beside the noise. Charged."""
+        terms = bounding.Terms.of(epsilon=epsilon, cells=cells, for_epsilon=for_epsilon)
+        judged = bounding.judged(self._private(name), self.known_version(name), columns)
+        version = self.version(name)
+        return bounding.estimate(judged, terms, version=version, guarantee=self.guarantee(name), curator=self.curator)
+
+    def _private(self, name: str) -> Table:
+        table = self.table(name)
+        if table.public:
+            raise UsageError(
+                f"{table.name!r} is public: what it holds can be read off it", hint="declare what is there"
+            )
+        return table
 
     def refresh(self, name: str) -> tuple[int, Making]:
         """Make a new version of a declared table from its source. An act of the owner."""

@@ -85,9 +85,9 @@ class Curator:
         another's rows.
         """
         name = f"{_slug(table.name)}-{secrets.token_hex(8)}.parquet"
-        keys = self.keys
+        keys = None if table.schema.unit.is_row else self.keys
         forgotten = self.ledger.refresh().forgotten.get(table.name, {})
-        if any(mark != keys.mark for mark in forgotten.values()):
+        if keys is not None and any(mark != keys.mark for mark in forgotten.values()):
             raise LedgerFault(
                 f"persons were forgotten in {table.name!r} under a key that is not here, and would come back",
                 hint="bring persons.key back, beside the declared tables",
@@ -96,8 +96,8 @@ class Curator:
             table,
             folder=base,
             target=self.folder / name,
-            key=keys.rows,
-            tag_key=keys.tags,
+            key=None if keys is None else keys.rows,
+            tag_key=None if keys is None else keys.tags,
             path=path,
             forgotten=[bytes.fromhex(tag) for tag in forgotten],
         )

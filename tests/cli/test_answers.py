@@ -6,6 +6,7 @@ import pytest
 
 import discreet
 from clinic import ROWS, make, rows_of_ledger, run, say, write_rows
+from discreet.mechanisms.laplace import DiscreteLaplace
 
 COUNT = "select count(*) from patients"
 BY_DISEASE = "select disease, count(*) n from patients group by disease"
@@ -153,7 +154,7 @@ def test_a_refusal_is_free_and_the_same_on_an_empty_table(tmp_path, capsys):
     make(tmp_path / "full"), make(tmp_path / "empty", rows=[])
     asked = [
         ["query", "SELECT disease FROM patients WHERE age = 22", "--epsilon", "0.1"],
-        ["query", "select count(*) from patients where note like 'a%'", "--epsilon", "0.1"],
+        ["query", "select count(*) from patients where note similar to 'a%'", "--epsilon", "0.1"],
         ["query", "select note, count(*) from patients group by note", "--epsilon", "0.1"],
         ["explain", BY_DISEASE, "--epsilon", "0.1"],
         ["query", COUNT, "--epsilon", "5"],
@@ -175,14 +176,6 @@ def test_an_empty_table_gets_noisy_zeros(tmp_path, capsys):
     assert code == 0
     assert len(data["rows"]) == 5
     assert all(abs(value) < 80 for _, value in data["rows"])
-
-
-def test_a_person_is_never_answered_row_by_row(tmp_path, capsys):
-    make(tmp_path, extra='person = "note"\nrows_per_person = 2')
-    before = rows_of_ledger(tmp_path)
-    code, data, _ = run(capsys, tmp_path, "query", COUNT, "--epsilon", "0.5")
-    assert code == 3 and "person" in data["reason"]
-    assert rows_of_ledger(tmp_path) == before
 
 
 def test_an_edit_of_the_file_changes_nothing_until_refresh_or_grant(tmp_path, capsys):
@@ -241,8 +234,8 @@ def test_gaussian_noise_takes_over_when_the_pure_filter_is_full(tmp_path):
     kinds = []
     for place in range(34):
         release = project.sql(f"{COUNT} where age > {place}").ask(epsilon="0.03")
-        kinds.append(type(release.law).__name__)
-    assert kinds == ["DiscreteLaplace"] * 33 + ["DiscreteGaussian"]  # 33 x 0.03 < 1 < 34 x 0.03
+        kinds.append(type(release.event).__name__)
+    assert kinds == ["Laplace"] * 33 + ["Gaussian"]  # 33 x 0.03 < 1 < 34 x 0.03
     assert release.cost.epsilon is None and release.spent.epsilon < 1
     told = project.sql(f"{COUNT} where age > 50").explain(epsilon="0.03")
     assert "pure filter is full" in told["noise"][0]["because"] and told["filter"] == "rho"
@@ -333,7 +326,7 @@ def test_answers_have_the_law_that_they_claim(tmp_path):
         release = question.ask(epsilon="0.5", fresh=True)
         noise += [row[1] - 10 for row in release.rows[:100]]
         assert abs(release.rows[100][1]) < 80  # NULL is nobody
-    law = release.law
+    law = DiscreteLaplace(scale=release.event.scale)
     assert sum(abs(draw) <= release.plus_minus() for draw in noise) >= 900  # 950 expected at least
     inner = range(-5, 6)
     observed = [noise.count(k) for k in inner] + [sum(draw < -5 for draw in noise), sum(draw > 5 for draw in noise)]

@@ -95,12 +95,16 @@ def test_floor_takes_one_argument(tmp_path, capsys):
     assert run(capsys, tmp_path, "query", sql, "--epsilon", "0.1")[0] == 3
 
 
-def test_quotas_and_other_engines_are_refused_until_they_work(tmp_path, capsys):
+def test_quotas_hold_and_other_engines_are_refused_until_they_work(tmp_path, capsys):
     make(tmp_path)
     path = tmp_path / "discreet.toml"
     text = path.read_text()
     path.write_text(text + "\n[analysts.research]\nepsilon = 0.1\n")
-    assert run(capsys, tmp_path, "query", COUNT, "--epsilon", "0.9", "--analyst", "research")[0] == 2
+    code, told, _ = run(capsys, tmp_path, "query", COUNT, "--epsilon", "0.9", "--analyst", "research")
+    assert code == 4 and told["remaining"]["epsilon"] == 0.1 and "quota" in told["reason"]
+    assert run(capsys, tmp_path, "query", COUNT, "--epsilon", "0.06", "--analyst", "research")[0] == 0
+    assert run(capsys, tmp_path, "query", BY_DISEASE, "--epsilon", "0.06", "--analyst", "research")[0] == 4
+    assert run(capsys, tmp_path, "query", COUNT, "--epsilon", "0.06", "--analyst", "research")[0] == 0  # stored
     assert run(capsys, tmp_path, "query", COUNT, "--epsilon", "0.1", "--analyst", "somebody")[0] == 0
     for wrong in ("[analysts]\nr = 3", '[analysts.r]\nepsilon = "x"', "[analysts.r]\nepsilom = 1"):
         path.write_text(f"{text}\n{wrong}\n")

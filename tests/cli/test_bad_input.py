@@ -259,13 +259,15 @@ def test_a_failed_making_opens_no_account(tmp_path, capsys):
     assert not list((tmp_path / ".discreet").glob("tables/*"))
 
 
-def test_add_with_a_person_is_declared_but_not_answered(tmp_path, capsys):
+def test_add_with_a_person(tmp_path, capsys):
     make(tmp_path)
     (tmp_path / "visits.csv").write_text("id,ward\n1,a\n1,b\n2,a\n")
     words = ["add", str(tmp_path / "visits.csv"), "--person", "id", "--rows-per-person", "2", "--epsilon", "1"]
     assert run(capsys, tmp_path, *words)[0] == 0
-    assert run(capsys, tmp_path, "query", "select count(*) from visits", "--epsilon", "1")[0] == 3
-    assert run(capsys, tmp_path, "refresh", "visits")[0] == 3
+    assert run(capsys, tmp_path, "query", "select count(*) from visits", "--epsilon", "1")[0] == 0
+    assert run(capsys, tmp_path, "query", "select id, count(*) from visits group by id", "--epsilon", "1")[0] == 3
+    code, made, _ = run(capsys, tmp_path, "refresh", "visits")
+    assert code == 0 and (made["rows"], made["persons"]) == (3, 2)
     assert told(
         capsys, ["add", str(tmp_path / "visits.csv"), "--name", "v", "--person", "idd", "--project", str(tmp_path)], 2
     )

@@ -43,7 +43,8 @@ def check(folder: Path, lines: list[str]) -> int:
     for line in lines:
         id_, _, shown = line.partition(" ")
         assert id_ in state.charges
-        assert sorted(Measurement.from_text(project.ledger.answer(id_)).noisy_values) == sorted(json.loads(shown))
+        (part,) = Measurement.from_text(project.ledger.answer(id_)).parts
+        assert sorted(part.noisy_values[0]) == sorted(json.loads(shown))
     standing = project.budget("patients")
     plain = sum((Fraction(charge.cost.pure, 10**9) for charge in state.charges.values()), Fraction(0))
     assert standing.spent.epsilon <= standing.limit.epsilon

@@ -10,12 +10,14 @@ import pyarrow.parquet as pq
 from hypothesis import strategies as st
 
 from discreet.accounting.region import NOT_NULL, ONLY_NULL, Allowed
-from discreet.plan.cells import Cells, Filter, Scan, axis, width_axis
-from discreet.plan.predicate import TRUE, every, member, some
+from discreet.plan.cells import Cells
+from discreet.plan.predicate import TRUE, every, member, some, span
 from discreet.schema.column import Boolean, Category, Column, Moment, Number, Text, domain, moment_code
 from discreet.schema.schema import Schema, Table
 from discreet.schema.unit import PrivacyUnit
-from discreet.sql.where import span_of
+from discreet.sql.keys import declared_axis, order_of
+from discreet.sql.typed import typed
+from engines.asking import asked, width_axis
 
 #: Names that collide with keywords, with the engine's own aliases, or with quoting.
 NAMES = [
@@ -303,6 +305,11 @@ def allowed(column: Column):
     return st.one_of(runs, runs, st.just(ONLY_NULL), runs.map(lambda found: found | ONLY_NULL))
 
 
+def span_of(column: Column) -> Allowed:
+    """Every value that the declared table can hold in this column."""
+    return Allowed(NOT_NULL.runs, True) if isinstance(column, Text) else span(typed(column).expression)
+
+
 @st.composite
 def predicates(draw, schema: Schema, depth: int = 2):
     spans = {column.name: span_of(column) for column in schema.columns}
@@ -316,17 +323,12 @@ def predicates(draw, schema: Schema, depth: int = 2):
 @st.composite
 def questions(draw, schema: Schema) -> Cells:
     """Cells over a schema: any predicate, any of the axes that can be known keys."""
-    known = [found for column in schema.columns if (found := axis(column)) is not None]
+    known = [found for column in schema.columns if (found := declared_axis(column)) is not None]
     for column in schema.columns:
         if isinstance(column, Number) and domain(column):
             found = width_axis(column, draw(st.integers(1, 50)))
             known += [found] if found is not None else []
     known = [found for found in known if found.size <= 300]
-    axes = (
-        draw(st.lists(st.sampled_from(known), max_size=2, unique_by=lambda found: (found.column, found.edges)))
-        if known
-        else []
-    )
+    axes = draw(st.lists(st.sampled_from(known), max_size=2, unique_by=order_of)) if known else []
     where = draw(st.one_of(st.just(TRUE), predicates(schema)))
-    ordered = tuple(sorted(axes, key=lambda found: (found.column, found.edges)))
-    return Cells(plan=Filter(source=Scan(table=schema.table), where=where), axes=ordered)
+    return asked(schema.table, where, sorted(axes, key=order_of))

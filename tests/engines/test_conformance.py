@@ -16,11 +16,12 @@ from hypothesis import strategies as st
 from discreet.accounting.region import Allowed
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.engines.memory import MemoryEngine
-from discreet.plan.cells import Cells, Filter, Scan, axis
-from discreet.plan.predicate import TRUE, Member
+from discreet.plan.predicate import Member
 from discreet.schema.column import Boolean, Category, Moment, Number, Text
 from discreet.schema.schema import Schema, Table
 from discreet.schema.unit import PrivacyUnit
+from discreet.sql.keys import declared_axis
+from engines.asking import asked, counted
 from engines.tables import STEPS, Rows, decimal, questions, tables
 
 DUCKDB = DuckDBEngine(threads=1)
@@ -217,7 +218,7 @@ def test_engines_agree_with_the_reference_at_length(folder, data, table):
     agree(folder, table, [data.draw(questions(table.schema)) for _ in range(4)])
 
 
-def agree(folder, table, asked):
+def agree(folder, table, questions_asked):
     declaration = table.write(folder)
     files = {engine: folder / f"{place}.parquet" for place, engine in enumerate([MEMORY, DUCKDB])}
     makings = [engine.declare(declaration, folder=folder, target=file) for engine, file in files.items()]
@@ -225,8 +226,8 @@ def agree(folder, table, asked):
     expected, stored = (pq.read_table(file) for file in files.values())
     assert expected.to_pylist() == stored.to_pylist()
     assert expected.schema.equals(stored.schema)
-    for cells in asked:
-        vectors = [engine.count(cells, table.schema, file=files[MEMORY]).exact_values for engine in files]
+    for cells in questions_asked:
+        vectors = [counted(engine, cells, files[MEMORY])[0] for engine in files]
         assert vectors[0].tolist() == vectors[1].tolist()
 
 
@@ -238,12 +239,11 @@ def test_cells_are_row_major_and_the_null_cell_is_last(engine, tmp_path):
     schema = Schema(table="people", columns=(sex, age), unit=PrivacyUnit())
     table = Table(schema=schema, source="s.csv", population="people", budget=None)
     engine.declare(table, folder=tmp_path, target=tmp_path / "t.parquet")
-    scan = Filter(source=Scan(table="people"), where=TRUE)
-    cells = Cells(plan=scan, axes=(axis(age), axis(sex)))
-    exact_values = engine.count(cells, schema, file=tmp_path / "t.parquet").exact_values
+    cells = asked(axes=(declared_axis(age), declared_axis(sex)))
+    (exact_values,) = counted(engine, cells, tmp_path / "t.parquet")
     assert exact_values.reshape(cells.shape).tolist() == [[1, 0, 0], [0, 2, 1], [0, 1, 0], [1, 0, 1]]
-    old = Filter(source=Scan(table="people"), where=Member("age", Allowed.interval(1, 3)))
-    total = engine.count(Cells(plan=old, axes=()), schema, file=tmp_path / "t.parquet").exact_values
+    old = asked(where=Member("age", Allowed.interval(1, 3)))
+    (total,) = counted(engine, old, tmp_path / "t.parquet")
     assert total.tolist() == [4]
 
 
@@ -254,8 +254,8 @@ def test_an_empty_table_has_empty_cells(engine, tmp_path):
     rows, making = declared(engine, table, tmp_path)
     assert rows == []
     assert making.exact_rows == 0
-    cells = Cells(plan=Filter(source=Scan(table="people"), where=TRUE), axes=(axis(SEX),))
-    found = engine.count(cells, table.schema, file=tmp_path / "made" / "table.parquet").exact_values
+    cells = asked(axes=(declared_axis(SEX),))
+    (found,) = counted(engine, cells, tmp_path / "made" / "table.parquet")
     assert found.tolist() == [0, 0, 0]
 
 

@@ -17,19 +17,20 @@ import pytest
 from discreet.accounting.region import Allowed
 from discreet.engines import duckdb as module
 from discreet.engines.duckdb import DuckDBEngine
-from discreet.engines.engine import EngineFailure
-from discreet.plan.cells import Cells, Filter, Scan, axis
+from discreet.engines.engine import EngineFailure, Tables
 from discreet.plan.predicate import TRUE, Member
-from discreet.schema.column import Number
-from discreet.schema.schema import Schema
-from discreet.schema.unit import PrivacyUnit
+from discreet.schema.column import Category, Number
+from discreet.sql.keys import declared_axis
+from engines.asking import asked, counted, region
 
 AGE = Number(name="age", type="integer", low=0, high=9)
-SCHEMA = Schema(table="people", columns=(AGE,), unit=PrivacyUnit())
+FIVE = declared_axis(Category(name="five", values=("a", "b", "c", "d", "e"), closed=True))
 
 
-def asked(where=TRUE, *axes):
-    return Cells(plan=Filter(source=Scan(table="people"), where=where), axes=axes)
+def total(engine, file, where=TRUE):
+    """One exact number."""
+    (found,) = counted(engine, asked(where=where), file)
+    return found.tolist()
 
 
 @pytest.fixture
@@ -95,48 +96,46 @@ def test_a_wider_database_stays_apart(engine, file, tmp_path):
     other = tmp_path / "other"
     other.mkdir()
     pq.write_table(pa.table({"age": pa.array([1], pa.int8())}), other / "t.parquet")
-    assert engine.count(asked(), SCHEMA, file=other / "t.parquet").exact_values.tolist() == [1]
+    assert total(engine, other / "t.parquet") == [1]
     with engine._cursor({file.parent}) as cursor, pytest.raises(duckdb.Error):
         cursor.execute(f"SELECT * FROM read_parquet('{other}/t.parquet')")
 
 
 def test_failures_are_one_constant_sentence(engine, file, tmp_path):
     (tmp_path / "made" / "broken.parquet").write_bytes(b"PAR1 secret")
-    wrong = Schema(table="people", columns=(Number(name="weight", type="integer"),), unit=PrivacyUnit())
     problems = [
-        (asked(), SCHEMA, tmp_path / "made" / "missing.parquet"),
-        (asked(), SCHEMA, tmp_path / "made" / "broken.parquet"),
-        (asked(Member("weight", Allowed.of([1]))), wrong, file),
-        (asked(Member("weight", Allowed.of([1]))), SCHEMA, file),
+        (TRUE, tmp_path / "made" / "missing.parquet"),
+        (TRUE, tmp_path / "made" / "broken.parquet"),
+        (Member("weight", Allowed.of([1])), file),
     ]
-    for cells, schema, where in problems:
+    for where, place in problems:
         with pytest.raises(EngineFailure) as caught:
-            engine.count(cells, schema, file=where)
+            total(engine, place, where)
         assert str(caught.value) == "the declared table could not be counted"
         assert caught.value.__cause__ is not None
 
 
 def test_the_deadline_interrupts(file, monkeypatch):
-    slow = "SELECT 0 AS cell, count(*) AS rows FROM read_parquet(?), range(100000000000) WHERE range % 7 = 3"
-    monkeypatch.setattr(module, "count_sql", lambda cells, schema, *, source: slow)
+    slow = "SELECT 0 AS cell, count(*) AS s0 FROM range(100000000000) WHERE range % 7 = 3"
+    monkeypatch.setattr(module, "count_sql", lambda cells, region, *, names: slow)
     engine = DuckDBEngine(threads=1, deadline_s=0.2)
     start = time.monotonic()
     with pytest.raises(EngineFailure):
-        engine.count(asked(), SCHEMA, file=file)
+        total(engine, file)
     assert time.monotonic() - start < 20
     monkeypatch.undo()
     engine._deadline_s = 60
-    assert engine.count(asked(), SCHEMA, file=file).exact_values.tolist() == [4]
+    assert total(engine, file) == [4]
     engine.close()
 
 
 def test_too_little_memory_is_a_failure_not_a_file(file, monkeypatch, tmp_path):
-    greedy = "SELECT 0 AS cell, count(*) AS rows FROM (SELECT DISTINCT range FROM read_parquet(?), range(20000000))"
-    monkeypatch.setattr(module, "count_sql", lambda cells, schema, *, source: greedy)
+    greedy = "SELECT 0 AS cell, count(*) AS s0 FROM (SELECT DISTINCT range FROM range(20000000))"
+    monkeypatch.setattr(module, "count_sql", lambda cells, region, *, names: greedy)
     monkeypatch.chdir(tmp_path)
     engine = DuckDBEngine(threads=1, memory_mb=32)
     with pytest.raises(EngineFailure):
-        engine.count(asked(), SCHEMA, file=file)
+        total(engine, file)
     engine.close()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["made"]
 
@@ -145,31 +144,28 @@ def test_too_little_memory_is_a_failure_not_a_file(file, monkeypatch, tmp_path):
 def test_a_cell_that_does_not_exist_is_noticed(cells):
     found = np.ma.masked_invalid([np.nan, 1]) if None in cells else np.array(cells)
     with pytest.raises(ValueError, match="does not exist"):
-        module._dense(found, np.ones(len(cells), np.int64), size=5)
+        module._dense({"cell": found, "s0": np.ones(len(cells), np.int64)}, asked(axes=(FIVE,)))
 
 
 def test_exact_cells_cannot_be_printed_or_sent(engine, file):
-    exact_cells = engine.count(asked(TRUE, axis(AGE)), SCHEMA, file=file)
+    cells = asked(axes=(declared_axis(AGE),))
+    exact_cells = engine.count(cells, region(cells), tables=Tables(files={cells.plan: file}))
     assert "2" not in repr(exact_cells)
     with pytest.raises(TypeError):
         pickle.dumps(exact_cells)
 
 
 def test_a_replaced_file_is_read_anew(engine, file):
-    assert engine.count(asked(), SCHEMA, file=file).exact_values.tolist() == [4]
+    assert total(engine, file) == [4]
     before = file.stat()
     pq.write_table(pa.table({"age": pa.array([1, 2, 3, None], pa.int8())}), file)
     os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
-    old = asked(Member("age", Allowed.of([2])))
-    assert engine.count(old, SCHEMA, file=file).exact_values.tolist() == [1]
+    assert total(engine, file, Member("age", Allowed.of([2]))) == [1]
 
 
 def test_many_threads_share_an_engine(engine, file):
     found = []
-    threads = [
-        threading.Thread(target=lambda: found.append(engine.count(asked(), SCHEMA, file=file).exact_values.tolist()))
-        for _ in range(8)
-    ]
+    threads = [threading.Thread(target=lambda: found.append(total(engine, file))) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -182,7 +178,7 @@ def test_open_databases_are_few(engine, file, tmp_path):
         folder = tmp_path / str(number)
         folder.mkdir()
         (folder / "t.parquet").write_bytes(file.read_bytes())
-        assert engine.count(asked(), SCHEMA, file=folder / "t.parquet").exact_values.tolist() == [4]
+        assert total(engine, folder / "t.parquet") == [4]
     assert len(engine._open) == 8
 
 
@@ -190,13 +186,13 @@ FORK = """
 import os, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
-from engines.test_duckdb import SCHEMA, asked
+from engines.test_duckdb import total
 from discreet.engines.duckdb import DuckDBEngine
 
 engine, file = DuckDBEngine(threads=2), Path(sys.argv[1])
-engine.count(asked(), SCHEMA, file=file)
+total(engine, file)
 child = os.fork()
-found = engine.count(asked(), SCHEMA, file=file).exact_values.tolist()
+found = total(engine, file)
 assert found == [4]
 if child:
     _, status = os.waitpid(child, 0)

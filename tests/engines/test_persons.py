@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from discreet.engines import declare
 from discreet.engines import duckdb as duckdb_engine
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.engines.keyed import person_secret, person_tag, row_digest
@@ -61,13 +62,18 @@ def ages(rows, *values):
 @every_engine
 def test_a_persons_rows_are_kept_up_to_the_limit_and_the_owner_is_told(engine, tmp_path):
     (tmp_path / "s.csv").write_text("id,age\na,1\nb,2\na,3\n,4\na,500\nb,x\nc,7\na,9\n,-5\n")
-    making, rows, counts = declared(engine, table("s.csv"), tmp_path)
+    told, rows, counts = declared(engine, table("s.csv"), tmp_path)
     assert counts == {tag("a"): 4, tag("b"): 2, tag("c"): 1}
     assert len(ages(rows, "a")) == 2 and set(ages(rows, "a")) < {1, 3, 120, 9}
     assert (len(ages(rows, "c")), rows[tag("b"), (None,)], rows[tag("b"), (2,)]) == (1, 1, 1)
-    assert (making.exact_rows, making.exact_truncated, making.exact_without_person, making.exact_persons) == (5, 2, 2, 3)
-    assert making.exact_nulled == {"age": 1}
-    assert making.exact_clamped == {"age": 2}
+    assert (told.exact_rows, told.exact_truncated, told.exact_without_person, told.exact_persons) == (
+        5,
+        2,
+        2,
+        3,
+    )
+    assert told.exact_nulled == {"age": 1}
+    assert told.exact_clamped == {"age": 2}
 
 
 @every_engine
@@ -79,8 +85,8 @@ def test_ids_are_compared_byte_for_byte(engine, kind, tmp_path):
         schema=table("", rows=1).schema,
         source=File(names=("id", "age"), rows=tuple((name, "7") for name in wanted * 2), types=types),
     )
-    making, rows, counts = declared(engine, people.write(tmp_path), tmp_path)
-    assert making.exact_persons == len(set(IDS)) == len(IDS)
+    told, rows, counts = declared(engine, people.write(tmp_path), tmp_path)
+    assert told.exact_persons == len(set(IDS)) == len(IDS)
     assert counts == {tag(name): 2 for name in wanted}
     assert rows == Counter({(tag(name), (7,)): 1 for name in wanted})
 
@@ -88,14 +94,23 @@ def test_ids_are_compared_byte_for_byte(engine, kind, tmp_path):
 @every_engine
 def test_a_composite_id_is_a_tuple(engine, tmp_path):
     """Written one after the other these are alike; as tuples no two are."""
-    pairs = [("ab", "c"), ("a", "bc"), ("abc", "-"), ("1:a", "b"), ("1", "1:ab"), ("1:", "2:ab"), ("2:1:", "ab"), ("c", "ab")]
+    pairs = [
+        ("ab", "c"),
+        ("a", "bc"),
+        ("abc", "-"),
+        ("1:a", "b"),
+        ("1", "1:ab"),
+        ("1:", "2:ab"),
+        ("2:1:", "ab"),
+        ("c", "ab"),
+    ]
     people = Persons(
         schema=table("", person=("id", "place"), rows=1).schema,
         source=File(names=("id", "place", "age"), rows=tuple((*pair, "7") for pair in pairs) + (("x", None, "7"),) * 3),
     )
-    making, rows, _ = declared(engine, people.write(tmp_path), tmp_path)
+    told, rows, _ = declared(engine, people.write(tmp_path), tmp_path)
     assert rows == Counter({(tag(*pair), (7,)): 1 for pair in pairs})
-    assert (making.exact_persons, making.exact_without_person) == (len(pairs), 3)
+    assert (told.exact_persons, told.exact_without_person) == (len(pairs), 3)
 
 
 @every_engine
@@ -119,7 +134,9 @@ def test_constants_come_from_one_row_and_before_truncation(engine, tmp_path):
 @every_engine
 def test_which_rows_are_kept(engine, tmp_path):
     """By the definition at the head of `keyed`, written out here once more and frozen."""
-    (tmp_path / "s.csv").write_text("id,age,note\n" + "".join(f"né,{age},{note}\n" for age in range(5) for note in ["", "é", "é"]))
+    (tmp_path / "s.csv").write_text(
+        "id,age,note\n" + "".join(f"né,{age},{note}\n" for age in range(5) for note in ["", "é", "é"])
+    )
     secret = person_secret(["né"], KEY)
     digests = {}
     for age in range(5):
@@ -150,7 +167,12 @@ def test_a_tag_is_of_the_text_whatever_the_file(engine, tmp_path):
     for type_, value in values:
         pq.write_table(pa.table({"id": pa.array([value], type_), "age": [1]}), tmp_path / "s.parquet")
         assert set(declared(engine, table("s.parquet"), tmp_path)[2]) == {tag("7")}
-    others = [(pa.bool_(), True, "true"), (pa.date32(), 1, "1970-01-02"), (pa.string(), "", ""), (pa.string(), "007", "007")]
+    others = [
+        (pa.bool_(), True, "true"),
+        (pa.date32(), 1, "1970-01-02"),
+        (pa.string(), "", ""),
+        (pa.string(), "007", "007"),
+    ]
     others += [(pa.uuid(), b"\xab" * 16, "abababab-abab-abab-abab-abababababab")]
     for type_, value, shown in others:
         array = pa.array([value], pa.binary(16)).cast(type_) if type_ == pa.uuid() else pa.array([value], type_)
@@ -171,7 +193,9 @@ def test_the_files(engine, tmp_path):
     (tmp_path / "s.csv").write_text("id,age\nSECRET,1\nb,2\nSECRET,3\n")
     before = os.umask(0)
     try:
-        engine.declare(table("s.csv"), folder=tmp_path, target=tmp_path / "made" / "t.parquet", key=KEY, tag_key=TAG_KEY)
+        engine.declare(
+            table("s.csv"), folder=tmp_path, target=tmp_path / "made" / "t.parquet", key=KEY, tag_key=TAG_KEY
+        )
     finally:
         os.umask(before)
     made = tmp_path / "made"
@@ -202,7 +226,9 @@ def test_the_table_has_its_name_last(engine, tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "replace", broken)
     with pytest.raises(UsageError, match="cannot be written"):
-        engine.declare(table("s.csv"), folder=tmp_path, target=tmp_path / "made" / "t.parquet", key=KEY, tag_key=TAG_KEY)
+        engine.declare(
+            table("s.csv"), folder=tmp_path, target=tmp_path / "made" / "t.parquet", key=KEY, tag_key=TAG_KEY
+        )
     assert not list((tmp_path / "made").iterdir())
 
 
@@ -210,7 +236,9 @@ def test_the_table_has_its_name_last(engine, tmp_path, monkeypatch):
 def test_a_failed_making_leaves_nothing(engine, tmp_path):
     (tmp_path / "s.csv").write_text("id,age\na,1\nSECRET\n")
     with pytest.raises(UsageError, match=r"line 3 of s\.csv has 1 fields where the header has 2"):
-        engine.declare(table("s.csv"), folder=tmp_path, target=tmp_path / "made" / "t.parquet", key=KEY, tag_key=TAG_KEY)
+        engine.declare(
+            table("s.csv"), folder=tmp_path, target=tmp_path / "made" / "t.parquet", key=KEY, tag_key=TAG_KEY
+        )
     assert not list((tmp_path / "made").iterdir())
     with pytest.raises(UsageError, match="cannot be written"):
         engine.declare(table("s.csv"), folder=tmp_path, target=tmp_path / "s.csv" / "t", key=KEY, tag_key=TAG_KEY)
@@ -236,23 +264,30 @@ def test_what_is_not_made(engine, tmp_path):
 @every_engine
 def test_an_empty_table_of_persons(engine, tmp_path):
     (tmp_path / "s.csv").write_text("id,age\n,1\n")
-    making, rows, counts = declared(engine, table("s.csv"), tmp_path)
-    assert (rows, counts, making.exact_persons, making.exact_without_person) == (Counter(), {}, 0, 1)
+    told, rows, counts = declared(engine, table("s.csv"), tmp_path)
+    assert (rows, counts, told.exact_persons, told.exact_without_person) == (Counter(), {}, 0, 1)
 
 
 @every_engine
 def test_the_forgotten_are_left_out_and_counted_nowhere(engine, tmp_path):
     (tmp_path / "s.csv").write_text("id,age\na,500\nb,2\na,x\na,3\n,4\n")
-    making, rows, counts = declared(engine, table("s.csv"), tmp_path, forgotten=[tag("a"), tag("nobody")])
+    told, rows, counts = declared(engine, table("s.csv"), tmp_path, forgotten=[tag("a"), tag("nobody")])
     assert (rows, counts) == (Counter({(tag("b"), (2,)): 1}), {tag("b"): 1})
-    assert (making.exact_rows, making.exact_truncated, making.exact_without_person, making.exact_persons) == (1, 0, 1, 1)
-    assert making.exact_nulled == {"age": 0}
-    assert making.exact_clamped == {"age": 0}
+    assert (told.exact_rows, told.exact_truncated, told.exact_without_person, told.exact_persons) == (
+        1,
+        0,
+        1,
+        1,
+    )
+    assert told.exact_nulled == {"age": 0}
+    assert told.exact_clamped == {"age": 0}
 
 
 def test_equal_persons_need_not_keep_equal_rows(tmp_path):
     """Else truncation would favour one kind of row in the whole table: 64 persons, each with both kinds."""
-    (tmp_path / "s.csv").write_text("id,age\n" + "".join(f"p{number},{age}\n" for number in range(64) for age in (1, 2)))
+    (tmp_path / "s.csv").write_text(
+        "id,age\n" + "".join(f"p{number},{age}\n" for number in range(64) for age in (1, 2))
+    )
     _, rows, _ = declared(DUCKDB, table("s.csv", rows=1), tmp_path)
     kept = Counter(codes[0] for _, codes in rows)
     assert 16 < kept[1] < 48
@@ -260,7 +295,7 @@ def test_equal_persons_need_not_keep_equal_rows(tmp_path):
 
 @pytest.mark.parametrize("part", range(3))
 @given(people=persons())
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 def test_engines_keep_the_same_rows(folder, part, people):
     agree(folder, people)
 
@@ -282,25 +317,36 @@ def agree(folder, people):
     assert set(found[2]) == {people.tag(key) for key in people.keys()[:3]}
 
 
-def test_many_rows_many_threads_little_memory(tmp_path):
-    """Several batches, two threads, and a database that has to use its folder: still the reference's rows."""
+def long_note(age):
+    return f"note number {age % 7} " * 20
+
+
+def test_many_rows_many_threads_little_memory(tmp_path, monkeypatch):
+    """Several batches, two threads, and a database that has to use its folder: still the right rows."""
     chance = random.Random(5)
-    count = 260_000
+    count = 300_000
     whose = [int(chance.random() ** 3 * 2000) for _ in range(count)]
     content = [chance.randrange(50) for _ in range(count)]
-    source = pa.table({"id": whose, "age": content, "note": [f"note number {age % 7}" for age in content]})
+    source = pa.table({"id": whose, "age": content, "note": [long_note(age) for age in content]})
     pq.write_table(source, tmp_path / "s.parquet")
     wanted = table("s.parquet", AGE, NOTE, rows=40)
-    engine = DuckDBEngine(threads=2, memory_mb=24)
+    engine = DuckDBEngine(threads=2, memory_mb=100)
     found = declared(engine, wanted, tmp_path)
     engine.close()
+    connect = duckdb_engine._connect
+    monkeypatch.setattr(duckdb_engine, "_connect", lambda folders, **how: connect(folders, **how | {"spill": None}))
+    with pytest.raises(UsageError, match="more memory than the engine may use"):
+        declared(DuckDBEngine(threads=2, memory_mb=100), wanted, tmp_path)
     assert found[0].exact_rows + found[0].exact_truncated == count
     assert found[2] == {tag(str(number)): rows for number, rows in Counter(whose).items()}
     by_person = {}
     for number, age in zip(whose, content, strict=True):
-        by_person.setdefault(number, []).append((age, f"note number {age % 7}"))
-    for number, rows in chance.sample(sorted(by_person.items()), 60):
-        assert Counter({codes: n for (mark, codes), n in found[1].items() if mark == tag(str(number))}) == kept(number, rows)
+        by_person.setdefault(number, []).append((age, long_note(age)))
+    expected = Counter()
+    for number, rows in by_person.items():
+        mark = tag(str(number))
+        expected.update((mark, codes) for codes in kept(number, rows))
+    assert found[1] == expected
 
 
 def kept(number, rows, limit=40):
@@ -308,7 +354,7 @@ def kept(number, rows, limit=40):
     for codes in rows:
         seen[codes] += 1
         ranked.append((row_digest(secret, codes, seen[codes]), codes))
-    return Counter(codes for _, codes in sorted(ranked)[:limit])
+    return [codes for _, codes in sorted(ranked)[:limit]]
 
 
 def test_the_folder_for_what_does_not_fit_is_the_owners_and_goes(tmp_path, monkeypatch):
@@ -330,8 +376,6 @@ def test_the_folder_for_what_does_not_fit_is_the_owners_and_goes(tmp_path, monke
 def test_a_quoted_field_of_many_lines_is_read_by_one_thread(tmp_path, monkeypatch):
     """What fails with several threads is begun anew: no row is there twice."""
     (tmp_path / "s.csv").write_text("id,age\n" + "a,1\nb,2\na,3\n" * 3)
-    from discreet.engines import declare
-
     tried = Counter()
 
     def failing(source, *, parallel=True, source_sql=declare.source_sql):
@@ -339,7 +383,7 @@ def test_a_quoted_field_of_many_lines_is_read_by_one_thread(tmp_path, monkeypatc
         return source_sql(source, parallel=parallel) if not parallel else "read_csv('nowhere')"
 
     monkeypatch.setattr(declare, "source_sql", failing)
-    making, rows, counts = declared(DUCKDB, table("s.csv"), tmp_path)
+    told, rows, counts = declared(DUCKDB, table("s.csv"), tmp_path)
     assert tried[True] == tried[False] == 3
-    assert (making.exact_rows, making.exact_truncated, counts) == (4, 5, {tag("a"): 6, tag("b"): 3})
+    assert (told.exact_rows, told.exact_truncated, counts) == (4, 5, {tag("a"): 6, tag("b"): 3})
     assert rows.total() == 4

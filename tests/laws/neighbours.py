@@ -1,64 +1,241 @@
-"""The law of neighbours, exactly: no noise, no sampling, the real engine and the real plan.
+"""The law of neighbours, exactly: no noise, no sampling, the real engine, the real reader and the real price.
 
-D' is D without one row. The vectors that noise would be added to must differ by no more than
-`plan.stability` claims, and not at all where the row lies outside the region that is charged.
+D' is D without one privacy unit, and its rows in another order. For each step of a question's price, the
+vectors that noise would be added to must differ by no more than the step claims, and not at all where the unit lies
+outside the region that is charged. And the engine means what the reference means.
 """
 
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from itertools import count
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet as pq
 
+from discreet.accounting import events
+from discreet.accounting.region import Region
 from discreet.engines.duckdb import DuckDBEngine
+from discreet.engines.engine import Tables
+from discreet.engines.keyed import person_tag
 from discreet.engines.memory import MemoryEngine
-from discreet.plan.cells import Cells
-from discreet.plan.predicate import TRUE
-from discreet.plan.stability import sensitivity
-from engines.tables import Rows
+from discreet.engines.public import load
+from discreet.engines.stored import PERSON, persons_file
+from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.plan.cells import Found
+from discreet.plan.price import Choose, Discover, Measure, Price, price
+from discreet.plan.relation import base
+from discreet.sql.catalog import Known
+from discreet.sql.read import Asked, read
+from laws.worlds import POPULATION, Source, World
+
+#: Two keys for persons, the same for both neighbours: they are public to a test.
+KEY, TAG_KEY = bytes(range(32)), bytes(range(32, 64))
+EPSILON, DELTA = Fraction(1), Fraction(1, 10**6)
+NORMS = ("l0", "l1", "l2_squared", "linf")
+
+_numbers = count()
 
 
-@dataclass
-class Law:
-    """Checks pairs of neighbours and remembers what it has seen."""
+@dataclass(frozen=True, kw_only=True)
+class Declared:
+    """The declared tables of one of two neighbours."""
 
-    folder: Path
     engine: DuckDBEngine
+    files: Mapping[str, Path]
+
+    @staticmethod
+    def make(sources: Mapping[str, Source], folder: Path, engine: DuckDBEngine) -> "Declared":
+        """Write the sources and declare them, by the real engine."""
+        files = {}
+        for source in sources.values():
+            source.write(folder)
+        for name, source in sources.items():
+            files[name] = folder / f"declared-{next(_numbers)}.parquet"
+            keys = {} if source.schema.unit.is_row else {"key": KEY, "tag_key": TAG_KEY, "path": source.path}
+            engine.declare(source.table, folder=folder, target=files[name], **keys)
+        return Declared(engine=engine, files=files)
+
+    def tables(self, asked: Asked) -> Tables:
+        return Tables(files={scan: self.files[scan.table] for scan in asked.tables}, publics=asked.publics)
+
+    def records(self, table: str, person: tuple[str, ...]) -> list[dict]:
+        """The declared rows of a person."""
+        tag = person_tag(person, TAG_KEY)
+        numbers = {row["number"] for row in _rows(persons_file(self.files[table])) if row["tag"] == tag}
+        return [row for row in _rows(self.files[table]) if row[PERSON] in numbers]
+
+    def forget(self) -> None:
+        """Take the files away."""
+        for file in self.files.values():
+            file.unlink()
+            persons_file(file).unlink(missing_ok=True)
+
+
+def _rows(file: Path) -> list[dict]:
+    return pq.read_table(file, partitioning=None).to_pylist()
+
+
+def catalog_of(world: World, folder: Path) -> dict[str, Known]:
+    """What questions may name: the same for both neighbours."""
+    known = {name: Known(schema=source.schema, population=POPULATION) for name, source in world.sources.items()}
+    for name, source in world.publics.items():
+        source.write(folder)
+        loaded = load(source.table, folder=folder)
+        known[name] = Known(schema=source.schema, public=lambda loaded=loaded: loaded)
+    return known
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pair:
+    """Two neighbours, declared, and what may be asked about them."""
+
+    world: World
+    catalog: Mapping[str, Known]
+    whole: Declared
+    less: Declared
+    unit: Mapping[str, list[dict]]
+
+    @staticmethod
+    def make(world: World, folder: Path, engine: DuckDBEngine) -> "Pair":
+        catalog = catalog_of(world, folder)
+        whole = Declared.make(world.sources, folder, engine)
+        if world.person is None:
+            (source,) = world.sources.values()
+            alone = Declared.make({"visits": replace(source, rows=(world.row,))}, folder, engine)
+            unit = {"visits": _rows(alone.files["visits"])}
+            alone.forget()
+        else:
+            unit = {name: whole.records(name, world.person) for name in world.sources}
+        less = Declared.make(world.neighbour(), folder, engine)
+        return Pair(world=world, catalog=catalog, whole=whole, less=less, unit=unit)
+
+    def forget(self) -> None:
+        self.whole.forget()
+        self.less.forget()
+
+
+@dataclass(kw_only=True)
+class Law:
+    """Checks questions on pairs of neighbours and remembers what it has seen."""
+
     seen: Counter = field(default_factory=Counter)
 
-    def check(self, table: Rows, removed: list[int], asked: list[Cells]) -> None:
-        """Every pair (table, table without a row) under every question."""
-        whole = self._vectors(table, asked)
-        records = self._records(table)
-        for cells, vector in zip(asked, whole, strict=True):
-            if cells.plan.where == TRUE:
-                assert vector.sum() == len(records), "a row is in exactly one cell"
-        for place in removed:
-            self.seen["pairs"] += 1
-            for cells, left, right in zip(asked, whole, self._vectors(table.without(place), asked), strict=True):
-                self._bounded(cells, table, records[place], left - right)
+    def ask(self, pair: Pair, text: str, *, gaussian: bool = False) -> Price:
+        """Every step of one question on both neighbours. Raises what the reader raises, and AssertionError."""
+        asked = read(text, pair.catalog)
+        found = price(asked.inquiry, asked.reach, needs=asked.needs, epsilon=EPSILON, gaussian=gaussian, delta=DELTA)
+        self._affordable(found, gaussian=gaussian)
+        self.seen["pairs"] += 1
+        outside = self._outside(found, pair)
+        self.seen["outside"] += outside
+        keys: Found | None = None
+        spent = Fraction(0)
+        for step in found.steps:
+            if isinstance(step, Discover):
+                keys = self._discover(step, found, pair, asked, outside=outside)
+            elif isinstance(step, Measure):
+                spent += self._measure(step, found, pair, asked, keys, outside=outside)
+            else:
+                self._choose(step, found, pair, asked, keys, outside=outside)
+        limit = EPSILON**2 / 2 if gaussian else EPSILON
+        assert spent <= limit, f"the statistics together lose {float(spent)}"
+        self.seen["whole loss"] += spent == limit
+        return found
 
-    def _bounded(self, cells, table, record, change) -> None:
-        claim = sensitivity(cells, table.schema.unit)
-        moved = {
-            "l0": int((change != 0).sum()),
-            "l1": int(abs(change).sum()),
-            "l2_squared": int((change**2).sum()),
-            "linf": int(abs(change).max()),
-        }
-        for norm, found in moved.items():
-            assert found <= getattr(claim, norm), f"{norm} is {found}"
-            self.seen[norm] += found == getattr(claim, norm)
-        if record not in cells.region:
-            self.seen["outside"] += 1
-            assert not change.any(), "a row outside the region changed a cell"
+    def _affordable(self, found: Price, *, gaussian: bool) -> None:
+        """The event that is charged is worth no more than was asked for."""
+        loss = events.loss(found.event)
+        assert loss.delta <= (DELTA if found.inquiry.keys else 0)
+        assert loss.rho <= EPSILON**2 / 2
+        assert gaussian or (loss.epsilon is not None and loss.epsilon <= EPSILON)
 
-    def _vectors(self, table: Rows, asked: list[Cells]) -> list:
-        file = self.folder / "declared.parquet"
-        self.engine.declare(table.write(self.folder), folder=self.folder, target=file)
-        return [self.engine.count(cells, table.schema, file=file).exact_values for cells in asked]
+    def _outside(self, found: Price, pair: Pair) -> bool:
+        """Whether the unit lies outside the region, judged by each of its declared rows: then nothing may change."""
+        table = base(found.inquiry.plan).table
+        return not any(record in found.region for record in pair.unit[table])
 
-    def _records(self, table: Rows) -> list[dict]:
-        file = self.folder / "reference.parquet"
-        MemoryEngine().declare(table.write(self.folder), folder=self.folder, target=file)
-        return pq.read_table(file).to_pylist()
+    def _measure(self, step: Measure, found: Price, pair: Pair, asked: Asked, keys, *, outside: bool) -> Fraction:
+        vectors = self._vectors(step, found, pair, asked, keys)
+        spent = Fraction(0)
+        for statistic, moves, law, one, two in zip(step.cells.statistics, step.moves, step.laws, *vectors, strict=True):
+            moved = norms(one, two)
+            kind = f"{type(statistic).__name__} {'row' if pair.world.person is None else 'person'}"
+            for norm in NORMS:
+                most = getattr(moves, norm)
+                assert moved[norm] <= most, f"{norm} of {statistic} is {moved[norm]}, above {most}"
+                self.seen[f"{kind} {norm}"] += moved[norm] == most
+            assert not (outside and moved["l0"]), "a unit outside the region changed a cell"
+            if isinstance(law, DiscreteLaplace):
+                spent += moved["l1"] / law.scale
+            else:
+                spent += moved["l2_squared"] / (2 * law.sigma2)
+        return spent
+
+    def _vectors(self, step: Measure | Choose, found: Price, pair: Pair, asked: Asked, keys):
+        """The exact vectors of a step on both neighbours; on the first, as the reference has them."""
+        cells = replace(step.cells, found=keys)
+        sides = []
+        for side in (pair.whole, pair.less):
+            exact = side.engine.count(cells, found.region, tables=side.tables(asked)).exact_values
+            assert len(exact) == len(cells.statistics) and all(values.shape == (cells.size,) for values in exact)
+            sides.append([values.astype(object) for values in exact])
+        tables = pair.whole.tables(asked)
+        reference = MemoryEngine().count(cells, Region.whole(), tables=tables).exact_values
+        for statistic, one, two in zip(cells.statistics, sides[0], reference, strict=True):
+            assert one.tolist() == two.tolist(), f"the engine and the reference differ in {statistic}"
+        return sides
+
+    def _discover(self, step: Discover, found: Price, pair: Pair, asked: Asked, *, outside: bool) -> Found:
+        sides = []
+        for side in (pair.whole, pair.less):
+            known = side.engine.keys(
+                step.plan, step.keys, found.region, persons=step.persons, tables=side.tables(asked)
+            )
+            assert len(set(known.exact_keys)) == len(known.exact_keys)
+            sides.append(dict(zip(known.exact_keys, known.exact_persons.tolist(), strict=True)))
+        whole, less = sides
+        reference = MemoryEngine().keys(
+            step.plan, step.keys, Region.whole(), persons=step.persons, tables=pair.whole.tables(asked)
+        )
+        assert list(whole.items()) == list(zip(reference.exact_keys, reference.exact_persons.tolist(), strict=True))
+        moved = [abs(whole.get(key, 0) - less.get(key, 0)) for key in {*whole, *less}]
+        most = step.mechanism.keys_per_person
+        assert max(moved, default=0) <= 1, "a unit counts more than once under a key"
+        assert most is not None and sum(moved) <= most, f"a unit is in {sum(moved)} keys, not {most}"
+        assert not (outside and any(moved)), "a unit outside the region changed a key"
+        self.seen["keys"] += sum(moved) == most
+        self.seen["several keys"] += sum(moved) == most > 1
+        return Found(of=step.keys, keys=tuple(dict.fromkeys([*whole, *less])))
+
+    def _choose(self, step: Choose, found: Price, pair: Pair, asked: Asked, keys, *, outside: bool) -> None:
+        """The choices in all groups are one: their scores together move by no more than the mechanism says."""
+        (one,), (two,) = self._vectors(step, found, pair, asked, keys)
+        mechanism = step.mechanism
+        assert not (outside and (one != two).any()), "a unit outside the region changed a quantile's rows"
+        lines = zip(one.reshape(-1, mechanism.bins), two.reshape(-1, mechanism.bins), strict=True)
+        moving = [pair_ for pair_ in lines if (pair_[0] != pair_[1]).any()]
+        for shift, choice in (
+            (0, mechanism.estimate),
+            (mechanism.margin, mechanism.end),
+            (-mechanism.margin, mechanism.end),
+        ):
+            moved = sum(
+                int(abs(mechanism.scores(left, shift) - mechanism.scores(right, shift)).max()) for left, right in moving
+            )
+            assert moved <= choice.sensitivity, f"scores move by {moved}, above {choice.sensitivity}"
+            self.seen["quantile"] += moved == choice.sensitivity
+            self.seen["quantile of several rows"] += moved == choice.sensitivity and mechanism.rows > 1
+
+
+def norms(one: np.ndarray, two: np.ndarray) -> dict[str, int]:
+    """How far two exact vectors lie apart."""
+    change = [abs(int(left) - int(right)) for left, right in zip(one, two, strict=True) if left != right]
+    return {
+        "l0": len(change),
+        "l1": sum(change),
+        "l2_squared": sum(each**2 for each in change),
+        "linf": max(change, default=0),
+    }

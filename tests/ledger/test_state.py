@@ -95,7 +95,7 @@ BAD = [
     ("failure", {"id": "r-nothing"}),
     ("open", BEGINNING[0][1]),
     ("population", BEGINNING[1][1]),
-    ("population", {"population": "q", "guarantee": guarantee(3).to_data(), "unit": "person"}),
+    ("population", {"population": "q", "guarantee": guarantee(3).to_data(), "unit": "family"}),
     ("population", {"population": "q", "guarantee": {"epsilon": "0/1"}, "unit": "row"}),
     ("grant", {"population": "p", "guarantee": guarantee(2).to_data()}),
     ("grant", {"population": "q", "guarantee": guarantee(5).to_data()}),

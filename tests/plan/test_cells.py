@@ -9,34 +9,43 @@ from hypothesis import strategies as st
 
 from discreet.accounting.region import Allowed
 from discreet.errors import Refused
-from discreet.plan.cells import MOST_VALUES, Axis, Cells, Filter, Scan, axis, width_axis
+from discreet.plan.cells import MOST_VALUES, Axis, Cells
+from discreet.plan.expressions import Code
+from discreet.plan.inquiry import Inquiry, Quantile
 from discreet.plan.predicate import TRUE, Member
-from discreet.plan.stability import sensitivity
+from discreet.plan.relation import Filter, Scan
+from discreet.plan.statistics import Distinct, Persons, Rows, Sum
 from discreet.schema.column import Boolean, Category, Moment, Number, Text
-from discreet.schema.unit import PrivacyUnit
+from discreet.sql.keys import declared_axis, quantile_axis
+from discreet.sql.typed import typed
+from engines.asking import width_axis
 
 SEX = Category(name="sex", values=("F", "M"), closed=True)
 AGE = Number(name="age", type="integer", low=0, high=99)
+CODE = Code("age", 0, 99, null=True)
 
 
-def asked(where=TRUE, *axes, table="people"):
-    return Cells(plan=Filter(source=Scan(table=table), where=where), axes=axes)
+def inquiry(where=TRUE, *axes, table="people", version=1, statistics=(Rows(),), **more):
+    scan = Scan(table=table, version=version)
+    plan = scan if where == TRUE else Filter(source=scan, where=where)
+    return Inquiry(plan=plan, sets=(axes,), statistics=statistics, **more)
 
 
 def test_axes_by_single_values():
-    assert axis(SEX) == Axis(column="sex", edges=(0, 1, 2), null=False, labels=("F", "M"))
-    assert axis(Category(name="x", values=("a",))).labels == ("a", None)
-    assert axis(Boolean(name="x")).labels == (False, True, None)
-    assert axis(Boolean(name="x", closed=True)).size == 2
-    ages = axis(AGE)
+    sex = declared_axis(SEX)
+    assert (sex.edges, sex.null, sex.labels) == ((0, 1, 2), False, ("F", "M"))
+    assert declared_axis(Category(name="x", values=("a",))).labels == ("a", None)
+    assert declared_axis(Boolean(name="x")).labels == (False, True, None)
+    assert declared_axis(Boolean(name="x", closed=True)).size == 2
+    ages = declared_axis(AGE)
     assert (ages.size, ages.labels[:2], ages.labels[-1]) == (101, (0, 1), None)
-    assert axis(Moment(name="x", type="date", low=0, high=1)).labels == ("1970-01-01", "1970-01-02", None)
+    assert declared_axis(Moment(name="x", type="date", low=0, high=1)).labels == ("1970-01-01", "1970-01-02", None)
 
 
 def test_axes_by_bins():
     cost = Number(name="x", type="decimal", step=Fraction("0.5"), low=0, high=20, edges=(0, 10, 21))
-    assert axis(cost).labels == ("[0, 5)", "[5, 10]", None)
-    assert axis(cost).edges == (0, 10, 21)
+    assert declared_axis(cost).labels == ("[0, 5)", "[5, 10]", None)
+    assert declared_axis(cost).edges == (0, 10, 21)
 
 
 @pytest.mark.parametrize(
@@ -50,12 +59,12 @@ def test_axes_by_bins():
     ],
 )
 def test_what_is_no_known_key(column):
-    assert axis(column) is None
+    assert declared_axis(column) is None
 
 
 def test_the_most_values():
-    assert axis(Number(name="x", type="integer", low=0, high=MOST_VALUES - 1)).size == MOST_VALUES + 1
-    assert axis(Number(name="x", type="integer", low=0, high=MOST_VALUES)) is None
+    assert declared_axis(Number(name="x", type="integer", low=0, high=MOST_VALUES - 1)).size == MOST_VALUES + 1
+    assert declared_axis(Number(name="x", type="integer", low=0, high=MOST_VALUES)) is None
 
 
 @given(low=st.integers(-200, 200), size=st.integers(0, 300), width=st.integers(1, 90))
@@ -64,60 +73,63 @@ def test_every_value_has_its_multiple(low, size, width):
     column = Number(name="x", type="integer", low=low, high=low + size)
     found = width_axis(column, width)
     for value in range(low, low + size + 1):
-        place = next(place for place, edge in enumerate(found.edges[1:]) if value < edge)
-        assert found.edges[0] <= value
+        place = value // width - found.edges[0]
         assert found.labels[place] == value // width * width
-    assert len(found.labels) == found.size
-    assert found.edges[1] > low
-    assert found.edges[-2] <= low + size
+    assert len(found.labels) == found.size == (low + size) // width - low // width + 2
 
 
-def test_widths_that_are_none():
-    assert width_axis(Number(name="x", type="integer", low=0), 10) is None
-    assert width_axis(AGE, 0) is None
-    assert width_axis(Number(name="x", type="integer", low=0, high=10**9), 1) is None
+@given(low=st.integers(-(10**9), 10**9), size=st.integers(1, 10**7))
+def test_quantile_bins_cover_every_value_once(low, size):
+    found = quantile_axis(typed(Number(name="x", type="integer", low=low, high=low + size - 1)))
+    assert (found.edges[0], found.edges[-1]) == (low, low + size)
+    assert list(found.edges) == sorted(set(found.edges))
+    assert found.size == min(size, 4096)
 
 
 def test_too_many_cells_are_refused_before_data():
     wide = Number(name="x", type="integer", low=0, high=9_998)
-    other = replace(wide, name="y")
+    axes = declared_axis(wide), declared_axis(replace(wide, name="y"))
     with pytest.raises(Refused, match="100,000,000 cells"):
-        asked(TRUE, axis(wide), axis(other))
-
-
-def test_axes_come_in_one_order():
-    with pytest.raises(ValueError, match="out of order"):
-        asked(TRUE, axis(SEX), axis(AGE))
-    assert asked(TRUE, axis(AGE), axis(SEX)).shape == (101, 2)
+        inquiry(TRUE, *axes)
+    with pytest.raises(Refused, match="cells"):
+        Cells(plan=Scan(table="t", version=1), axes=axes, statistics=(Rows(),))
+    quantile = Quantile(axis=quantile_axis(typed(wide)), fraction=Fraction(1, 2))
+    with pytest.raises(Refused, match="cells"):
+        inquiry(TRUE, axes[0], statistics=(), quantiles=(quantile,))
 
 
 def test_equal_questions_have_equal_hashes():
-    first = asked(Member("age", Allowed.interval(3, 9)), axis(SEX))
-    again = asked(Member("age", Allowed.of(range(3, 9))), replace(axis(SEX), labels=("a", "b")))
+    sex = declared_axis(SEX)
+    near = Member("age", Allowed.interval(3, 9))
+    first = inquiry(near, sex)
+    again = inquiry(Member("age", Allowed.of(range(3, 9))), replace(sex, labels=("a", "b")))
     assert first.question() == again.question()
+    half = Quantile(axis=Axis(of=CODE, edges=(0, 50, 100), null=False, labels=()), fraction=Fraction(1, 2))
     others = [
-        asked(Member("age", Allowed.interval(3, 10)), axis(SEX)),
-        asked(Member("age", Allowed(((3, 9),), null=True)), axis(SEX)),
-        asked(Member("aged", Allowed.interval(3, 9)), axis(SEX)),
-        asked(Member("age", Allowed.interval(3, 9))),
-        asked(Member("age", Allowed.interval(3, 9)), replace(axis(SEX), null=True)),
-        asked(Member("age", Allowed.interval(3, 9)), axis(SEX), table="others"),
-        asked(Member("age", Allowed.of(["3", "9"])), axis(SEX)),
+        inquiry(Member("age", Allowed.interval(3, 10)), sex),
+        inquiry(Member("age", Allowed(((3, 9),), null=True)), sex),
+        inquiry(Member("aged", Allowed.interval(3, 9)), sex),
+        inquiry(near),
+        inquiry(near, replace(sex, null=True)),
+        inquiry(near, sex, table="others"),
+        inquiry(near, sex, version=2),
+        inquiry(Member("age", Allowed.of(["3", "9"])), sex),
+        inquiry(near, sex, statistics=(Persons(),)),
+        inquiry(near, sex, statistics=(Rows(where=near),)),
+        inquiry(near, sex, statistics=(Sum(of=CODE),)),
+        inquiry(near, sex, statistics=(Sum(of=CODE, centre=50),)),
+        inquiry(near, sex, statistics=(Sum(of=CODE, grain=2),)),
+        inquiry(near, sex, statistics=(Distinct(of=CODE),)),
+        inquiry(near, sex, quantiles=(half,)),
+        inquiry(near, sex, quantiles=(replace(half, fraction=Fraction(1, 3)),)),
+        inquiry(near, sex, keys=(CODE,)),
+        inquiry(near, sex, keys=(CODE,), top=3),
     ]
-    assert len({cells.question() for cells in [first, *others]}) == len(others) + 1
+    assert len({found.question() for found in [first, *others]}) == len(others) + 1
 
 
 @given(values=st.lists(st.text(max_size=3), min_size=1, max_size=4))
 @settings(max_examples=100)
 def test_hashes_of_any_text(values):
-    one, two = (asked(Member("t", Allowed.of(found))) for found in (values, [*reversed(values), values[0]]))
+    one, two = (inquiry(Member("t", Allowed.of(found))) for found in (values, [*reversed(values), values[0]]))
     assert one.question() == two.question()
-
-
-def test_sensitivity_is_one_and_persons_are_refused():
-    for cells in (asked(), asked(TRUE, axis(AGE), axis(SEX))):
-        found = sensitivity(cells, PrivacyUnit())
-        assert (found.l0, found.l1, found.l2_squared, found.linf) == (1, 1, 1, 1)
-        assert len(found.because) == 3
-    with pytest.raises(Refused, match="persons with many rows"):
-        sensitivity(asked(), PrivacyUnit(person=("id",), rows=3))

@@ -169,7 +169,7 @@ def test_persons(read):
     assert read(told + '"id"').tables["t"].schema.unit.person == ("id",)
     assert read(told + '["a", "b"]').tables["t"].schema.unit.person == ("a", "b")
     unit = read(told + '{ through = "orders", on = "order_id" }').tables["t"].schema.unit
-    assert (unit.person, unit.through) == (("order_id",), "orders")
+    assert (unit.person, unit.through, unit.on) == ((), "orders", ("order_id",))
 
 
 @given(number=st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**15), max_value=10**15, places=12))

@@ -110,7 +110,10 @@ def create(connection, rows):
     places = ", ".join("?" * (len(SCHEMA.columns) + 1))
     for number, row in enumerate(rows):
         connection.execute(f"INSERT INTO coded VALUES ({places})", [number, *row.values()])
-        values = [None if code is None else meaning(column, code) for column, code in zip(SCHEMA.columns, row.values(), strict=True)]
+        values = [
+            None if code is None else meaning(column, code)
+            for column, code in zip(SCHEMA.columns, row.values(), strict=True)
+        ]
         connection.execute(f"INSERT INTO given VALUES ({places})", [number, *values])
 
 

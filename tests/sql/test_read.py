@@ -1,15 +1,21 @@
 """Reading questions: what passes, what is refused, where the caret points, and that NULL logic is SQL's."""
 
 import sqlite3
+from fractions import Fraction
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import Refused
-from discreet.plan.predicate import holds
+from discreet.plan.predicate import TRUE, holds
+from discreet.plan.price import region_of
+from discreet.plan.relation import Filter, JoinPerson, JoinPublic, PerPerson
+from discreet.plan.statistics import Distinct, Persons, Rows, Sum
+from discreet.schema.column import Category
 from discreet.schema.file import read_table
-from discreet.sql.read import read
+from discreet.sql.catalog import Known, PublicTable
+from discreet.sql.read import read, read_batch
 
 COLUMNS = {
     "age": {"type": "integer", "low": 0, "high": 120},
@@ -29,12 +35,54 @@ COLUMNS = {
 }
 SCHEMA = read_table("patients", {"source": "p.csv", "columns": COLUMNS}).schema
 PERSONS = read_table("visits", {"source": "v.csv", "person": "id", "rows_per_person": 3, "columns": COLUMNS}).schema
-PUBLIC = read_table("regions", {"source": "r.csv", "public": True}).schema
-SCHEMAS = {"patients": SCHEMA, "visits": PERSONS, "regions": PUBLIC}
+VISITS = read_table("visits", {"source": "v.csv", "person": "id", "rows_per_person": 3, "columns": COLUMNS}).schema
+LABS = read_table(
+    "labs",
+    {
+        "source": "l.csv",
+        "person": ["id", "site"],
+        "rows_per_person": 5,
+        "columns": {
+            "result": {"type": "integer", "low": -5, "high": 50},
+            "kind": {"type": "category", "values": ["a", "b"], "constant": True},
+        },
+    },
+).schema
+STAYS = read_table(
+    "stays",
+    {
+        "source": "s.csv",
+        "person": "id",
+        "rows_per_person": 2,
+        "columns": {"days": {"type": "integer", "low": 0, "high": 9}},
+    },
+).schema
+PUBLIC = read_table("wards", {"source": "w.csv", "public": True, "columns": {"code": {"type": "text"}}}).schema
+WARDS = PublicTable(
+    name="wards",
+    columns=(Category(name="sex", values=("F", "M", "X")), Category(name="ward", values=("east", "west"))),
+    codes={"sex": (0, 0, 1, 2, None), "ward": (0, 1, 1, 0, 0)},
+)
+CATALOG = {
+    "patients": Known(schema=SCHEMA, population="patients"),
+    "visits": Known(schema=VISITS, population="people"),
+    "stays": Known(schema=STAYS, population="people"),
+    "labs": Known(schema=LABS, population="people"),
+    "wards": Known(schema=PUBLIC, public=lambda: WARDS),
+}
 
 
 def reading(text):
-    return read(text, SCHEMAS, public=frozenset({"regions"}))
+    return read(text, CATALOG)
+
+
+def where_of(asked):
+    return asked.inquiry.plan.where if isinstance(asked.inquiry.plan, Filter) else TRUE
+
+
+def region(text):
+    asked = reading(text)
+    return region_of(asked.inquiry, asked.reach)
 
 
 ACCEPTED = [
@@ -54,68 +102,137 @@ ACCEPTED = [
     'select count(*) from patients where "Odd Name" = -3',
     "select count(*) from patients where disease in ('flu', NULL) -- a comment",
     "select count(*) from patients where 20 < age and true",
+    "select avg(age), sum(cost), count(age), count(distinct age), count(distinct note) from patients",
+    "select variance(age), var_pop(age), stddev(age), stddev_pop(age), stddev_samp(age) from patients",
+    "select corr(age, cost), covar_pop(age, cost), covar_samp(age, cost) from patients",
+    "select regr_slope(cost, age), regr_intercept(cost, age) from patients",
+    "select min(age), max(cost), median(age), quantile(age, 0.25), quantile_cont(age, 0.5) from patients",
+    "select percentile_cont(0.9) within group (order by age), median(born) from patients",
+    "select count(*) filter (where age > 3), sum(cost) filter (where smoker) from patients",
+    "select avg(smoker), sum(cost) / count(*), round(avg(age), 1), count(*) + 1, 1 from patients",
+    "select sum(age * cost), avg(least(cost, 5000)), sum(case when smoker then cost else 0 end) from patients",
+    "select avg(coalesce(age, 0)), sum(abs(age - 50)), avg(length(disease)) from patients",
+    "select lower(disease), count(*) from patients group by lower(disease)",
+    "select extract(year from born) y, count(*) from patients group by y",
+    "select date_trunc('month', born) m, count(*) from patients group by m",
+    "select note, count(*) from patients group by note",
+    "select note, sex, avg(age) from patients group by note, sex",
+    "select distinct note from patients",
+    "select note, count(*) n from patients group by note order by n desc limit 10",
+    "select sex, disease, count(*) from patients group by rollup (sex, disease)",
+    "select sex, grouping(sex), count(*) from patients group by cube (sex, smoker)",
+    "select count(*) from patients group by grouping sets ((sex, disease), (sex), ())",
+    "select sex, count(*) n from patients group by all having n > 10 and avg(age) < 50 order by n desc, sex limit 1",
+    "with old as (select sex, age - 60 as over from patients where age > 60) select sex, avg(over) from old group by sex",
+    "select count(*) from (select * from (select age a from patients) where a > 3) q where q.a < 9",
+    "select count(*), count(distinct id), count(distinct person), avg(age) from visits",
+    "select avg(n) from (select id, count(*) n from visits group by id)",
+    "select n, count(*) from (select id i, count(*) n, sum(cost) c from visits group by id having sum(cost) > 10) group by n",
+    "select count(*) from (select distinct id from visits where age > 30)",
+    "select avg(days) from visits v join stays s on v.id = s.id where v.age > 30",
+    "select count(*) from visits left join stays using (id)",
+    "select avg(c) from stays s join (select id, avg(cost) c from visits group by id) v on v.id = s.id",
+    "select count(distinct (id, site)), avg(result) from labs",
+    "select ward, count(*) from patients p join wards w on p.sex = w.sex group by ward",
+    "select ward, count(*) from wards w join patients p on w.sex = p.sex group by ward",
+    "select ward, avg(age) from patients left join wards using (sex) group by ward",
+    "select count(*) from patients where age = age and age + 1 = 3 and note like 'a%' and age < cost",
 ]
 
 
 @pytest.mark.parametrize("text", ACCEPTED)
 def test_accepted(text):
-    assert reading(text).cells.table == "patients"
+    asked = reading(text)
+    assert asked.table in CATALOG
+    assert asked.inquiry.question() == reading(text).inquiry.question()
 
 
 REFUSED = {
     "SELECT disease FROM patients WHERE age = 22": ("would show rows", 8),
     "select * from patients": ("rows of people", 8),
-    "select avg(age) from patients": ("only count(*)", 8),
-    "select count(age) from patients": ("only count(*)", 8),
-    "select count(distinct age) from patients": ("only count(*)", 8),
-    "select count(*) filter (where age > 3) from patients": ("only count(*)", 8),
-    "select count(*) over () from patients": ("only count(*)", 8),
-    "select count(*) + 1 from patients": ("only count(*)", 8),
-    "select 1, count(*) from patients": ("nothing else", 8),
-    "select sex from patients group by sex": ("needs a count", 8),
+    "select p.* from patients p": ("", 8),
+    "select count(*) over () from patients": ("window", 8),
+    "select sum(cost) over () from patients": ("window", 8),
+    "select sex from patients group by sex": ("needs a count", 1),
     "select sex, count(*) from patients": ("would show rows", 8),
+    "select age, sex, count(*) from patients group by sex": ("is not in GROUP BY", 8),
+    "select sum(note) from patients": ("only numbers", 12),
+    "select sum(seen) from patients": ("only numbers", 12),
+    'select sum("Odd Name") from patients': ("needs bounds", 12),
+    'select avg("Odd Name" + 1) from patients': ("no declared bounds", 12),
+    "select max(note) from patients": ("a quantile needs", 12),
+    "select median(seen) from patients": ("a quantile needs", 8),
+    "select quantile(age, 2) from patients": ("from 0 to 1", 22),
+    "select quantile(age, age) from patients": ("literal", 22),
+    "select max(age) - min(age) from patients": ("stands by itself", 12),
+    "select mode(age) from patients": ("not among those", 8),
+    "select sum(distinct age) from patients": ("DISTINCT", 8),
+    "select array_agg(age) from patients": ("not among those", 8),
+    "select string_agg(note, ',') from patients": ("not among those", 19),
+    "select first(age) from patients": ("not among those", 8),
+    "select age + count(*) from patients group by age": ("mixed with aggregates", 8),
+    "select sqrt(age) from patients": ("", 13),
     "select count(*) from patiens": ("no declared table", 22),
-    "select count(*) from main.patients": ("one declared table", 22),
-    "select count(*) from visits": ("persons", 22),
-    "select count(*) from regions": ("public", 22),
-    "select count(*) from patients, visits": ("joins", 32),
-    "select count(*) from patients join visits on true": ("joins", 36),
-    "select count(*) from (select * from patients)": ("one declared table", 30),
-    "select count(*) from read_csv('x')": ("one declared table", 22),
-    "select count(*) from patients tablesample 10%": ("one declared table", 22),
+    "select count(*) from main.patients": ("not known", 22),
+    "select count(*) from wards": ("public", 22),
+    "select count(*) from patients, visits": ("ON or USING", 32),
+    "select count(*) from patients cross join visits": ("only JOIN", 42),
+    "select count(*) from patients natural join visits": ("only JOIN", 44),
+    "select count(*) from patients join visits on true": ("within one population", 36),
+    "select count(*) from visits v full join stays s on v.id = s.id": ("only JOIN", 41),
+    "select count(*) from visits v join stays s on v.age = s.days": ("on the person's column", 47),
+    "select count(*) from visits v join stays s on v.id = s.id and v.age = s.days": ("on the person's column", 47),
+    "select count(*) from visits v join stays s on v.id > s.id": ("by equality", 47),
+    "select count(*) from labs l join visits v on l.id = v.id": ("on the person's column", 46),
+    "select count(*) from patients p join wards w on p.sex = w.colour": ("a column of 'wards'", 57),
+    "select count(*) from patients p join wards w on p.sex > w.sex": ("by equality", 49),
+    "select count(*) from visits v join stays v on v.id = v.id": ("same name", 36),
+    "select days, count(*) from visits v join stays s on v.id = s.id group by age, days, age having x > 1": ("", 96),
+    "select count(*) from read_csv('x')": ("declared tables", 22),
+    "select count(*) from patients tablesample 10%": ("not known", 22),
     "select count(*)": ("needs a table", 1),
     "select count(*) from patients where agee = 3": ("no declared column", 37),
     "select count(*) from patients where x.age = 3": ("no table 'x'", 37),
     "select count(*) from patients where disease = 'flue'": ("not a declared value", 37),
     "select count(*) from patients where age = 'old'": ("compared with a text", 37),
     "select count(*) from patients where smoker > true": ("declared boolean", 37),
-    "select count(*) from patients where born = 'soon'": ("declared date", 37),
+    "select count(*) from patients where born = 'soon'": ("is not a date", 37),
     "select count(*) from patients where note = 3": ("declared text", 37),
-    "select count(*) from patients where age = age": ("two columns", 43),
-    "select count(*) from patients where age + 1 = 3": ("plain column", 37),
-    "select count(*) from patients where random() < 3": ("plain column", 37),
+    "select count(*) from patients where random() < 3": ("chance", 37),
     "select count(*) from patients where age": ("not boolean", 37),
-    "select count(*) from patients where note like 'a%'": ("not among those", 37),
-    "select count(*) from patients where age is true": ("IS NULL", 37),
-    "select count(*) from patients where age in (select 1)": ("list of literals", 37),
-    "select count(*) from patients where exists (select 1)": ("not among those", 52),
+    "select count(*) from patients where age in (select 1)": ("IN takes a list", 37),
+    "select count(*) from patients where exists (select 1)": ("EXISTS", 52),
+    "select count(*) from patients where age = (select max(age) from patients)": ("", 55),
     "select count(*) from patients where age > 500": ("no row can satisfy", 37),
     "select count(*) from patients where age < 3 and age > 5": ("no row can satisfy", 37),
     "select count(*) from patients where age not in (1, null)": ("no row can satisfy", 37),
-    "select count(*) from patients where age > 1e999": ("no row can satisfy", 37),
-    "select note, count(*) from patients group by note": ("cannot be listed", 46),
-    "select seen, count(*) from patients group by seen": ("cannot be listed", 46),
-    "select age % 3, count(*) from patients group by age % 3": ("a key is", 49),
-    "select count(*) from patients group by rollup (sex)": ("a key is", 48),
+    "select count(*) from patients where count(*) > 3": ("", 37),
+    "select cost * 2, count(*) from patients group by cost * 2": ("more than 10,000 values", 50),
     "select count(*) from patients group by 7": ("no such column", 40),
     "select count(*) from patients group by count(*)": ("cannot be a key", 40),
-    "select count(*) from patients group by age, sex, disease, floor(cost/5)*5": ("cells", 40),
+    "select count(*) from patients group by age, sex, disease, floor(cost/5)*5": ("cells", 31),
+    "select note, count(*) from patients group by rollup (note)": ("grouping sets need declared keys", 54),
     "select count(*) n, count(*) n from patients": ("same name", 1),
-    "select distinct sex from patients": ("DISTINCT", 8),
-    "select count(*) from patients having count(*) > 3": ("HAVING", 31),
-    "select count(*) from patients order by 1": ("ORDER BY", 31),
-    "select count(*) from patients limit 10": ("LIMIT", 31),
-    "with p as (select 1) select count(*) from patients": ("WITH", 1),
+    "select distinct sex from patients": ("public", 8),
+    "select distinct on (sex) sex from patients": ("DISTINCT ON", 21),
+    "select count(*) from patients limit 10": ("LIMIT without ORDER BY", 31),
+    "select sex, count(*) from patients group by sex order by 2 limit 1 + 1": ("whole number", 60),
+    "select sex, count(*) from patients group by sex having sex = 'F'": ("mixed with aggregates", 56),
+    "select id from visits": ("tells persons apart", 8),
+    "select id, count(*) from visits group by id": ("tells persons apart", 42),
+    "select count(*) from visits where id = 7": ("tells persons apart", 35),
+    "select max(id) from visits": ("tells persons apart", 12),
+    "select avg(n) from (select age, count(*) n from visits group by age)": ("must hold the person", 65),
+    "select avg(n) from (select sum(cost) n from visits)": ("must hold the person", 28),
+    "select avg(n) from (select age, count(*) n from patients group by age)": ("row is a person", 67),
+    "select avg(n) from (select id, median(age) n from visits group by id)": ("not known inside", 32),
+    "select avg(n) from (select id, count(*) n from visits group by id order by n limit 3)": ("not known inside", 84),
+    "select avg(n) from (select id, count(*) n from visits group by id union all select 1, 2)": ("only SELECT", 28),
+    "select count(*) from (select age, age from patients)": ("two columns", 35),
+    "select count(*) from (select age + 1 from patients)": ("needs a name", 30),
+    "with patients as (select age from visits) select count(*) from patients": ("is a table already", 6),
+    "with recursive r as (select age from visits) select count(*) from r": ("RECURSIVE", 1),
+    "with r(a) as (select age from visits) select count(*) from r": ("inside the subquery", 6),
     "select count(*) from patients union select 1": ("only SELECT", 31),
     "delete from patients": ("only SELECT", 1),
     "drop table patients": ("only SELECT", 1),
@@ -134,8 +251,7 @@ def test_refused_with_a_caret(text):
     with pytest.raises(Refused) as caught:
         reading(text)
     assert words in caught.value.reason
-    assert caught.value.column == column
-    assert caught.value.line == 1
+    assert (caught.value.column, caught.value.line) == (column, 1)
 
 
 def test_a_refusal_teaches_a_rewrite_that_passes():
@@ -149,17 +265,11 @@ def test_a_refusal_teaches_a_rewrite_that_passes():
     ]
 
 
-@pytest.mark.parametrize("text", [t for t, (why, _) in REFUSED.items() if "rows" in why or "count(*)" in why])
+@pytest.mark.parametrize("text", [t for t, (why, _) in REFUSED.items() if "rows" in why or "needs a count" in why])
 def test_every_rewrite_passes(text):
     with pytest.raises(Refused) as caught:
         reading(text)
     reading(caught.value.hint)
-
-
-def test_a_rewrite_that_would_be_refused_is_not_taught():
-    with pytest.raises(Refused) as caught:
-        reading("select note from patients where age = 22")
-    assert caught.value.hint == "SELECT count(*) FROM patients WHERE age = 22"
 
 
 def test_carets_find_the_line():
@@ -185,7 +295,7 @@ def test_long_flat_conditions_are_read():
     with pytest.raises(Refused):
         reading(text)  # "age = 99age = 0" does not parse
     text = "select count(*) from patients where " + " or ".join(f"age = {age % 100}" for age in range(1500))
-    assert reading(text).cells.region.boxes[0].sides["age"].runs == ((0, 100),)
+    assert region(text).boxes[0].sides["age"].runs == ((0, 100),)
 
 
 SAME = [
@@ -200,12 +310,17 @@ SAME = [
     ("disease <> 'flu'", "disease in ('mumps', 'allergy')"),
     ("age >= 0", "age is not null"),
     ("(age > 3 and age > 5)", "age > 5"),
+    ("floor(age / 10) = 3", "age >= 30 and age < 40"),
+    ("disease like '%u%'", "disease in ('mumps', 'flu')"),
+    ("age + 1 > 21", "age > 20"),
+    ("extract(year from born) = 1970", "born between '1970-01-01' and '1970-12-31'"),
+    ("case when smoker then 1 else 0 end = 1", "smoker"),
 ]
 
 
 @pytest.mark.parametrize(("left", "right"), SAME)
 def test_spelling_does_not_matter(left, right):
-    hashes = {reading(f"select count(*) from patients where {text}").cells.question() for text in (left, right)}
+    hashes = {reading(f"select count(*) from patients where {text}").inquiry.question() for text in (left, right)}
     assert len(hashes) == 1
 
 
@@ -213,14 +328,14 @@ def test_spelling_does_not_matter(left, right):
     ("left", "right"), [("age > 20", "age > 21"), ("age > 20", "age > 20 or age is null"), ("smoker", "not smoker")]
 )
 def test_different_questions_differ(left, right):
-    hashes = {reading(f"select count(*) from patients where {text}").cells.question() for text in (left, right)}
+    hashes = {reading(f"select count(*) from patients where {text}").inquiry.question() for text in (left, right)}
     assert len(hashes) == 2
 
 
 def test_aliases_and_order_of_keys_do_not_matter():
     one = reading("select sex, disease, count(*) n from patients group by sex, disease")
     two = reading("select count(*), disease as d, sex from patients p group by 3, 2")
-    assert one.cells.question() == two.cells.question()
+    assert one.inquiry.question() == two.inquiry.question()
     assert [output.name for output in two.outputs] == ["count", "d", "sex"]
 
 
@@ -251,9 +366,94 @@ def test_null_logic_is_that_of_sql(condition):
         expected = set(other.execute(f"select age, smoker from patients where {condition}").fetchall())
     other.close()
     try:
-        predicate = reading(f"select count(*) from patients where {condition}").cells.plan.where
+        predicate = where_of(reading(f"select count(*) from patients where {condition}"))
         found = {(age, smoker) for age, smoker in records if holds(predicate, {"age": age, "smoker": smoker})}
     except Refused as problem:
         assert "no row can satisfy" in problem.reason
         found = set()
     assert found == expected
+
+
+def test_aggregates_share_their_statistics():
+    asked = reading("select avg(age), count(age), sum(age), count(*), avg(sex = 'F') from patients")
+    kinds = [type(statistic) for statistic in asked.inquiry.statistics]
+    assert kinds == [Rows, Sum, Sum, Rows, Sum]  # one count of ages; avg is centred, sum is not
+    closed = reading("select avg(sex = 'F'), count(*), count(sex) from patients")
+    assert [type(statistic) for statistic in closed.inquiry.statistics] == [Rows, Sum]
+
+
+def test_the_terms_of_a_sum_are_bounded_by_arithmetic():
+    asked = reading("select sum(age * cost), sum(least(cost, 100)), sum(-age) from patients")
+    bounds = [(found.of.low, found.of.high) for found in asked.inquiry.statistics]
+    assert bounds == [(0, 120 * 2_000_000), (0, 10_000), (-120, 0)]
+
+
+def test_averages_are_centred():
+    (rows, total) = reading("select avg(age) from patients").inquiry.statistics
+    assert total.centre == 60 and isinstance(rows, Rows)
+
+
+def test_persons_and_values():
+    asked = reading("select count(distinct id), count(distinct age) from visits")
+    assert [type(found) for found in asked.inquiry.statistics] == [Persons, Distinct]
+    assert asked.reach.rows == 3
+
+
+def test_joins_multiply_a_persons_rows():
+    joined = reading("select count(*) from visits v join stays s on v.id = s.id")
+    assert isinstance(joined.inquiry.plan, JoinPerson) and joined.reach.rows == 6
+    public = reading("select count(*) from visits v join wards w on v.sex = w.sex")
+    assert isinstance(public.inquiry.plan, JoinPublic) and public.inquiry.plan.fan_out == 2 and public.reach.rows == 6
+    one = reading("select count(*) from stays s join (select id, avg(cost) c from visits group by id) v on v.id = s.id")
+    assert one.reach.rows == 2
+
+
+def test_per_person_makes_one_row_a_person():
+    asked = reading("select avg(n) from (select id, count(*) n, sum(age) a from visits group by id)")
+    assert isinstance(asked.inquiry.plan, PerPerson) and asked.reach.rows == 1
+    (_, total) = asked.inquiry.statistics
+    assert (total.of.low, total.of.high) == (1, 3)
+    kept = reading("select avg(n) from (select id, sex, count(*) n from visits group by id, sex)")
+    assert kept.reach.rows == 3  # sex is not declared constant: a person may have several
+
+
+def test_regions_narrow_by_rows_or_by_constants():
+    assert not region("select count(*) from patients where age = 3").is_whole
+    assert region("select count(*) from visits where age = 3").is_whole
+    assert not region("select count(*) from labs where kind = 'a'").is_whole
+    assert not region("select sum(result) filter (where kind = 'a') from labs").is_whole
+    assert region("select count(*), sum(result) filter (where kind = 'a') from labs").is_whole
+    inner = "select avg(n) from (select person, count(*) n from labs where kind = 'a' group by person) where n > 2"
+    assert list(region(inner).boxes[0].sides) == ["kind"]
+
+
+def test_the_most_common_keys():
+    top = reading("select note, count(*) n from patients group by note order by n desc limit 10")
+    assert top.inquiry.top == 10
+    for other in (
+        "order by note desc limit 10",
+        "order by n limit 10",
+        "order by n desc",
+        "having count(*) > 3 order by 2 desc limit 3",
+    ):
+        assert reading(f"select note, count(*) n from patients group by note {other}").inquiry.top is None
+
+
+def test_min_and_max_say_what_they_are():
+    asked = reading("select min(age), max(age) from patients")
+    assert [found.fraction for found in asked.inquiry.quantiles] == [Fraction(1, 200), Fraction(199, 200)]
+    assert len(asked.warnings) == 2
+
+
+def test_grouping_sets():
+    asked = reading("select sex, disease, count(*) from patients group by rollup (sex, disease)")
+    assert [len(axes) for axes in asked.inquiry.sets] == [2, 1, 0]
+    cube = reading("select count(*) from patients group by cube (sex, disease), smoker")
+    assert [len(axes) for axes in cube.inquiry.sets] == [3, 2, 2, 1]
+
+
+def test_a_batch_shares_what_it_measures():
+    text = "select sex, count(*) from patients group by sex; select sex, avg(age), count(*) from patients group by sex;"
+    one, two = read_batch(text + "select count(*) from patients", CATALOG)[:2]
+    assert one.inquiry == two.inquiry
+    assert len(one.inquiry.statistics) == 3

@@ -35,7 +35,7 @@ def explain(quoted: Quote, known: Reading | None, *, confidence: Fraction, ledge
         "parts": parts,
         "noise": _noise(quoted, confidence),
         "steps": _steps(quoted, confidence),
-        "stored": None if known is None else {"release": known.measurement.id},
+        "stored": None if known is None else _stored(known, confidence),
         "cells": _cells(quoted),
         "confidence": float(confidence),
         "region": region_words(quoted),
@@ -43,6 +43,14 @@ def explain(quoted: Quote, known: Reading | None, *, confidence: Fraction, ledge
         "because": quoted.because,
         "engine_sql": ";\n".join(_sql(quoted)),
     }
+
+
+def _stored(known: Reading, confidence: Fraction) -> dict[str, Any]:
+    """A stored answer, and how wrong its numbers may be; None where they are dates or of no known width."""
+    ends = [each for row in known.intervals(confidence) for each in row if each is not None]
+    widths = [(high - low) / 2 for low, high in ends if not isinstance(low, str) and not isinstance(high, str)]
+    widest = max(widths, default=None)
+    return {"release": known.measurement.id, "plus_minus": widest}
 
 
 def _parts(quoted: Quote) -> list[dict[str, Any]]:

@@ -18,6 +18,7 @@ import typer
 
 from discreet import __version__
 from discreet.cli import show
+from discreet.cli.bounds import bounds
 from discreet.errors import BudgetExceeded, DiscreetError, Refused, UsageError
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ app = typer.Typer(
 )
 ledger_app = typer.Typer(no_args_is_help=True, help="The ledger: check it, list it, write it out, unlock it.")
 app.add_typer(ledger_app, name="ledger")
+app.command()(bounds)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Folder = Annotated[Path, typer.Option("--project", help="The project folder; else the nearest one above.")]

@@ -245,4 +245,6 @@ def _sentence(problem: str, source: Source) -> str:
         return f"{where} is not UTF-8 text"
     if "Conversion Error" in problem:
         return f"{where} holds a timestamp that is in no calendar"
+    if "Out of Memory" in problem:
+        return f"{where} needs more memory than the engine may use"
     return f"{where} cannot be read as {'CSV' if source.kind == 'csv' else 'Parquet'}"

@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -87,7 +87,8 @@ def new_pair(target: Path) -> Iterator[tuple[BinaryIO, BinaryIO]]:
         with new_file(target) as stream, new_file(beside) as persons:
             yield stream, persons
     except BaseException:
-        beside.unlink(missing_ok=True)
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
         raise
 
 

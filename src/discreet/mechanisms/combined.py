@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 #: Grid steps on either side of zero. They reach to ln(1 / doubt) + 7 times the sum of all spreads (a Laplace
 #: scale, a Gaussian sigma), beyond which lies less than a thousandth of the doubt.
 _PLACES = 1000
-#: A doubt smaller than this is met by adding the half widths of the parts (a union bound).
+#: A doubt smaller than this is met by adding the half widths of the parts.
 _LEAST_DOUBT = 1e-9
 #: More than the transform's rounding error (about 2^-53 times the logarithm of its length).
 _TRANSFORM = 1e-13
@@ -38,8 +38,8 @@ _TRANSFORM = 1e-13
 _ROUNDING = 1e-9
 #: Up to this sigma a Gaussian's tail is summed term by term, beyond it by erfc on blocks.
 _SUMMED_SIGMA = 4000
-#: A Gaussian's tail is tabled up to so many sigma; what lies beyond (1e-23) counts as that.
-_TABLED_SIGMAS = 10
+#: A Gaussian's tail is tabled up to so many sigma; what lies beyond (1e-44) counts as that.
+_TABLED_SIGMAS = 14
 #: Weights of combined measurements are multiples of one over this.
 _WEIGHT_UNITS = 10**6
 
@@ -71,7 +71,7 @@ class Combined:
         if len(laws) == 1:
             return laws[0].tail(math.floor(Fraction(width) / abs(weights[0])))
         spread = math.fsum(abs(float(weight)) * _spread(law) for weight, law in zip(weights, laws, strict=True))
-        steps, tails = _tails(_line(weights), laws, reach=max(1.0, float(width) / spread))
+        steps, tails = _tails(_line(weights), laws, reach=max(1.0, float(width) / spread), most=8 * _PLACES)
         place = min(math.floor(float(width) * (1 - _ROUNDING) / float(steps[0])), tails.size - 1)
         return Fraction(min(1.0, float(tails[0, place])))
 
@@ -102,19 +102,17 @@ def half_widths(weights: Floats, laws: Sequence[Noise], *, confidence: Fraction)
     """For each line of weights, a width that |sum of weight * X| stays within with this confidence."""
     doubt = doubt_of(confidence)
     sizes = np.abs(weights)
-    apart = sizes @ np.array([float(law.half_width(1 - doubt / len(laws))) for law in laws])
-    if len(laws) == 1 or doubt < _LEAST_DOUBT:
+    if len(laws) == 1 or doubt < _LEAST_DOUBT:  # each part within its own width (a union bound)
+        apart = sizes @ np.array([float(law.half_width(1 - doubt / len(laws))) for law in laws])
         return np.asarray(apart * (1 + _ROUNDING))
     steps, tails = _tails(sizes, laws, reach=-math.log(doubt))
-    # The first place whose tail is small enough; if there is none, adding the parts' widths will do.
+    # The first place whose tail is small enough. The last one's is: it lies 7 spreads further than ln(1 / doubt).
     places = np.count_nonzero(tails > float(doubt), axis=1)
-    together = np.where(places < tails.shape[1], places * steps, np.inf)
-    return np.asarray(np.minimum(together, apart) * (1 + _ROUNDING))
+    return np.asarray(places * steps * (1 + _ROUNDING))
 
 
-def _tails(sizes: Floats, laws: Sequence[Noise], *, reach: float) -> tuple[Floats, Floats]:
+def _tails(sizes: Floats, laws: Sequence[Noise], *, reach: float, most: int = _PLACES) -> tuple[Floats, Floats]:
     """Steps g, and bounds on P(|sum of size * X| > k g) for k = 0, 1, 2 ..., a line for each line of sizes."""
-    most = _PLACES
     steps = sizes @ np.array([_spread(law) for law in laws]) * ((reach + 7) / most)
     length = 1 << (2 * most * len(laws)).bit_length()
     transformed: NDArray[np.complex128] = np.ones((len(sizes), length // 2 + 1), dtype=np.complex128)
@@ -123,7 +121,7 @@ def _tails(sizes: Floats, laws: Sequence[Noise], *, reach: float) -> tuple[Float
         # above[j] = P(size * X > j g), j from -most to most; ceil(size * X / g) = j + 1 where it is
         # above j and not above j + 1. The rest is far below, which lands on -most, or far above: left out.
         places = np.arange(-most, most + 1) * (steps / np.maximum(size, 1e-9 * steps))[:, None]
-        above = beyond(law, np.floor(places - np.abs(places) * 1e-12 - 1e-12))
+        above = beyond(law, np.floor(places - np.abs(places) * 1e-12))
         transformed *= np.fft.rfft(np.diff(-above, prepend=-1.0, axis=1), length, axis=1)
         left_out += above[:, -1:]
     masses = np.maximum(np.fft.irfft(transformed, length, axis=1), 0.0)
@@ -173,7 +171,7 @@ def _gaussian_table(sigma2: Fraction) -> tuple[int, Floats]:
         reach = np.arange(math.ceil(_TABLED_SIGMAS * sigma) + 20, 0, -1)
         above = np.cumsum(np.exp(-(reach**2) / (2 * float(sigma2))))[::-1]
         return 1, above / (1 + 2 * above[0])
-    block = math.floor(sigma / 1000)
+    block = math.floor(sigma / 500)
     root = sigma * math.sqrt(2)
     places = range(0, math.ceil(_TABLED_SIGMAS * sigma), block)
     return block, np.array([math.erfc((place + 0.5) / root) / 2 for place in places])

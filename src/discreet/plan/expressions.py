@@ -20,7 +20,7 @@ from discreet.errors import Refused
 from discreet.plan import interval, pattern
 from discreet.plan.calendar import FIRST_DAY, LAST_DAY, PartUnit, StartUnit, part_of, start_of
 from discreet.plan.interval import Interval, Rounding
-from discreet.plan.known import Ends, Known, learn
+from discreet.plan.known import LITERALS, Ends, Known, learn, reach_of
 
 Sides = Literal["both", "leading", "trailing"]
 
@@ -39,6 +39,10 @@ class Code:
     def __post_init__(self) -> None:
         if self.low is not None and self.high is not None and self.low > self.high:
             raise ValueError(f"the bounds of {self.column!r} are the wrong way round")
+
+    @property
+    def reach(self) -> int:
+        return reach_of(self.low, self.high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,8 @@ class Plus(Known):
 
     def __post_init__(self) -> None:
         bounds = interval.plus(bounded(self.left), bounded(self.right))
-        learn(self, bounds, null=self.left.null or self.right.null, parts=(self.left, self.right))
+        reach = self.left.reach + self.right.reach
+        learn(self, bounds, null=self.left.null or self.right.null, parts=(self.left, self.right), reach=reach)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +87,8 @@ class Times(Known):
     def __post_init__(self) -> None:
         left, right = bounded(self.left), bounded(self.right)
         bounds = interval.square(left) if self.left == self.right else interval.times(left, right)
-        learn(self, bounds, null=self.left.null or self.right.null, parts=(self.left, self.right))
+        reach = self.left.reach * self.right.reach
+        learn(self, bounds, null=self.left.null or self.right.null, parts=(self.left, self.right), reach=reach)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +106,9 @@ class Over(Known):
         bounds = interval.over(left, right, self.rounding)
         null = self.left.null or self.right.null or right.low <= 0 <= right.high
         # Where the signs are not known, its SQL may name an operand three times.
-        parts = (self.left, self.right) if right.low > 0 and left.low >= 0 else (self.left, self.right) * 3
-        learn(self, bounds or Interval(0, 0), null=null, parts=parts)
+        plain = left.low >= 0 and right.low > 0
+        parts = (self.left, self.right) if plain else (self.left, self.right) * 3
+        learn(self, bounds or Interval(0, 0), null=null, parts=parts, more=0 if plain else 8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +195,8 @@ class Lookup(Known):
             raise ValueError("a table that does not cover its codes")
         values = [value for value in self.table if value is not None] or [0]
         null = self.code.null or None in self.table
-        learn(self, Interval(min(values), max(values)), null=null, parts=(self.code,), more=len(self.table))
+        more = len(self.table) // LITERALS
+        learn(self, Interval(min(values), max(values)), null=null, parts=(self.code,), more=more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,9 +361,9 @@ def leaves(predicate: Predicate) -> Iterator[Member | Test]:
 
 def weight(predicate: Predicate) -> int:
     """The size of a predicate's SQL, which names an expression once for each of its runs."""
-    return sum(
-        (leaf.of.size if isinstance(leaf, Test) else 1) * (1 + len(leaf.allowed.runs)) for leaf in leaves(predicate)
-    )
+    tests = [leaf for leaf in leaves(predicate) if isinstance(leaf, Test)]
+    listed = sum(len(leaf.allowed.runs) for leaf in leaves(predicate) if isinstance(leaf, Member))
+    return 1 + listed // LITERALS + sum(test.of.size * (1 + len(test.allowed.runs)) for test in tests)
 
 
 def bounded(number: Number) -> Interval:

@@ -27,7 +27,7 @@ from discreet.plan.expressions import (
     walk,
     weight,
 )
-from discreet.plan.known import check_size
+from discreet.plan.known import MOST_WEIGHT, check_size
 from discreet.plan.preimage import peeled
 
 __all__ = [
@@ -100,7 +100,7 @@ def within(of: Expression, allowed: Allowed, domains: Domains | None = None) -> 
         tried = _codes(domain)
         if tried is not None and len(tried) * of.size <= MOST_WORK:
             return member(name, _tried(of, inside, name, tried, null=domain.null), domain)
-    check_size(weight(Test(of, inside)))
+    check_size(weight(Test(of, inside)), most=MOST_WEIGHT)
     return Test(of, inside)
 
 
@@ -190,7 +190,7 @@ def _ordered(sets: Mapping[str | Expression, Allowed], rest: list[Predicate]) ->
 
 
 def _only(predicate: Every | Some) -> Predicate:
-    check_size(weight(predicate))
+    check_size(weight(predicate), most=MOST_WEIGHT)
     return predicate.parts[0] if len(predicate.parts) == 1 else predicate
 
 

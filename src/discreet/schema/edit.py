@@ -33,6 +33,18 @@ def add_table(path: Path, name: str, settings: Mapping[str, Any], columns: Mappi
     write(path, tomlkit.dumps(document))
 
 
+def set_keys(path: Path, name: str, settings: Mapping[str, Any], columns: Mapping[str, Mapping[str, Any]]) -> None:
+    """Set keys of a declared table and of its columns; comments, order and all other keys stay."""
+    document = tomlkit.parse(path.read_text(encoding="utf-8"))
+    table: Any = document["tables"][name]
+    for key, value in settings.items():
+        table[key] = _item(value)
+    for column, told in columns.items():
+        for key, value in told.items():
+            table["columns"][column][key] = _item(value)
+    write(path, tomlkit.dumps(document))
+
+
 def write(path: Path, text: str) -> None:
     """Replace a file whole or not at all."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")

@@ -28,16 +28,17 @@ MOST_BINS = 10_000
 
 _BUDGET = {"epsilon", "delta", "delta_keys"}
 _TABLE = {
-    "source", "engine", "budget", "accounting", "person", "rows_per_person", "public", "population", "columns",
+    "source", "engine", "budget", "accounting", "person", "rows_per_person", "rows_per_person_measured", "public",
+    "population", "columns",
 }  # fmt: skip
-_ORDERED = {"type", "low", "high", "bins", "edges", "constant"}
+_ORDERED = {"type", "low", "high", "bins", "edges", "constant", "measured"}
 _KEYS = {
     "integer": _ORDERED,
     "decimal": _ORDERED | {"step"},
     "date": _ORDERED,
     "timestamp": _ORDERED,
     "boolean": {"type", "closed", "constant"},
-    "category": {"type", "values", "other", "closed", "constant"},
+    "category": {"type", "values", "other", "closed", "constant", "measured"},
     "text": {"type", "constant"},
 }
 
@@ -167,6 +168,7 @@ def _unit(data: Mapping[str, Any], *, where: str) -> PrivacyUnit:
     rows = data.get("rows_per_person", 1)
     if not isinstance(rows, int) or isinstance(rows, bool):
         raise SchemaError(f"{where} rows_per_person must be a whole number")
+    _measured(data, "rows_per_person_measured", where=where)
     try:
         unit = _person(data.get("person"), rows)
         unit.check_columns(data.get("columns", {}))
@@ -200,6 +202,7 @@ def read_column(name: str, data: Any, *, where: str) -> Column:
     if not isinstance(type_, str) or type_ not in _KEYS:
         raise SchemaError(f"{where} type {type_!r} is not known", hint=f"one of: {', '.join(_KEYS)}")
     _known(data, _KEYS[type_], where=where)
+    _measured(data, "measured", where=where)
     constant = _flag(data, "constant", where=where)
     match type_:
         case "integer" | "decimal":
@@ -297,6 +300,15 @@ def _edges(
     if not isinstance(bins, int) or isinstance(bins, bool) or not 1 <= bins <= most:
         raise SchemaError(f"{where} bins must be a whole number from 1 to {most}")
     return tuple(low + place * size // bins for place in range(bins + 1))
+
+
+def _measured(data: Mapping[str, Any], key: str, *, where: str) -> None:
+    """The epsilon that something was measured for: a note for people, and a number."""
+    if key in data:
+        try:
+            exact.positive(data[key], name=f"{where} {key}", most=exact.MAX_BUDGET_EPSILON)
+        except UsageError as problem:
+            raise SchemaError(problem.reason, hint="discreet bounds writes it; it can be taken away") from None
 
 
 def _mapping(data: Any, *, where: str) -> Mapping[str, Any]:

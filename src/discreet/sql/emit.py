@@ -2,9 +2,9 @@
 
 Guarantee: no form written here fails on any row of a declared table, and each has the value that
     `plan.evaluate` defines.
-Because: arithmetic is on whole numbers, 64 bits wide where the bounds of operands, result and what lies
-    between them fit into 62, else 128; a divisor that can be 0 becomes NULL; days are within the calendar;
-    indices are within their list; patterns are our own; and the other functions take any value.
+Because: arithmetic is on whole numbers, 64 bits wide where operands, result and whatever lies between them, in
+    any order of computing, fit into them, else 128; a divisor that can be 0 becomes NULL; days are within the
+    calendar; indices are within their list; patterns are our own; and the other functions take any value.
 """
 
 from __future__ import annotations
@@ -46,8 +46,10 @@ from discreet.plan.expressions import (
     bounded,
 )
 
-#: Whole numbers up to this are computed in 64 bits.
-_NARROW = 2**62
+_NO, _YES = Allowed.of([0]), Allowed.of([1])
+
+#: Whole numbers that reach no further than this are computed in 64 bits, with room for what is added on the way.
+_NARROW = 2**61
 
 
 def identifier(name: str) -> str:
@@ -73,7 +75,7 @@ def predicate_sql(predicate: Predicate) -> str:
     """A predicate as a condition that is TRUE, or FALSE or NULL, where `predicate.holds` says so."""
     match predicate:
         case Member(column=column, allowed=allowed):
-            return allowed_sql(identifier(column), allowed)
+            return allowed_sql(identifier(column), allowed, bits=_bits(allowed))
         case Test(of=of, allowed=allowed):
             return _test(of, allowed)
         case Every(parts=parts):
@@ -82,6 +84,13 @@ def predicate_sql(predicate: Predicate) -> str:
             return _joined(" OR ", [predicate_sql(part) for part in parts], empty="FALSE")
         case _:
             assert_never(predicate)
+
+
+def _bits(allowed: Allowed) -> int:
+    """How wide a column's numbers are. Only sums over a person's rows leave 64 bits, and then so do their bounds;
+    the reader moves literals that do to just outside."""
+    ends = [end for run in allowed.runs for end in run if isinstance(end, int)]
+    return 127 if any(abs(end) > 2**64 for end in ends) else 63
 
 
 def region_sql(region: Region) -> str:
@@ -95,8 +104,8 @@ def _box(box: Box) -> str:
 
 
 def _test(of: Expression, allowed: Allowed) -> str:
-    if isinstance(of, Like) and not allowed.null and len(allowed.runs) == 1:
-        return _like(of, wanted=1 in allowed)
+    if isinstance(of, Like) and allowed in (_NO, _YES):
+        return _like(of, wanted=allowed == _YES)
     if isinstance(of, Words):
         return allowed_sql(_words(of), allowed)
     sql = _number(of)
@@ -267,7 +276,7 @@ def _arithmetic(expression: Plus | Times | Remainder) -> _Sql:
 def _joining(sign: str, expression: Plus | Times | Remainder, left: Number, right: Number) -> _Sql:
     """Two operands as wide as either and as the result. A literal on the right takes the width of the left one."""
     one, two = _number(left), _number(right)
-    width = max(_width(expression.low, expression.high), one.width, two.width)
+    width = max(_width(expression.reach), one.width, two.width)
     text = two.text if isinstance(right, Whole) else _at_least(two, width)
     text = _divisor(right, text) if sign == "%" else text
     return _Sql(f"({_at_least(one, width)} {sign} {text})", width)
@@ -296,8 +305,7 @@ def _over_literal(expression: Over, sql: _Sql, divisor: int) -> _Sql:
     left = bounded(expression.left)
     rounding = expression.rounding
     factor = 2 if rounding == "nearest" else 1
-    reach = factor * max(abs(left.low), abs(left.high)) + 3 * divisor
-    width = max(sql.width, _width(2 * reach))
+    width = max(sql.width, _width(2 * (factor * expression.left.reach + 3 * divisor)))
     one = _at_least(sql, width)
     if rounding == "nearest" and left.low < 0:
         half = f"CASE WHEN {one} < 0 THEN {-divisor} ELSE {divisor} END"

@@ -14,7 +14,7 @@ from discreet.plan.expressions import Expression, Number, Start, Times, Whole, t
 from discreet.schema.column import Column, Label, Moment
 from discreet.schema.column import Number as NumberColumn
 from discreet.sql.scope import Scope
-from discreet.sql.typed import Choice, Day, Instant, Numeric, Truth, Typed, Words
+from discreet.sql.typed import Choice, Day, Instant, Numeric, Truth, Typed, Words, typed
 from discreet.sql.where import Reader
 
 #: The bins that a quantile is searched in.
@@ -38,7 +38,7 @@ def key_of(node: exp.Expr, reader: Reader, scope: Scope) -> Key:
     """An expression as a key."""
     found = reader.typed(node)
     column = scope.named(node).column if isinstance(node, exp.Column) else None
-    axis = _declared_bins(found, column) or _axis(found)
+    axis = _declared_bins(found, column) or axis_of(found)
     if axis is None and not _discoverable(found):
         raise reader.source.refusal(
             f"these keys can take more than {MOST_VALUES:,} values",
@@ -46,6 +46,12 @@ def key_of(node: exp.Expr, reader: Reader, scope: Scope) -> Key:
             hint="declare bins for the column, or group by wider ones: floor(x / 100) * 100, date_trunc('month', d)",
         )
     return Key(node=node, typed=found, axis=axis)
+
+
+def declared_axis(column: Column) -> Axis | None:
+    """A declared column as a key, by its bins or single values; None where its values are not declared."""
+    found = typed(column)
+    return _declared_bins(found, column) or axis_of(found)
 
 
 def _discoverable(found: Typed) -> bool:
@@ -66,7 +72,7 @@ def _interval(column: NumberColumn | Moment, low: int, high: int, *, last: bool)
     return f"[{column.label(low)}, {column.label(high - last)}{']' if last else ')'}"
 
 
-def _axis(found: Typed) -> Axis | None:
+def axis_of(found: Typed) -> Axis | None:
     """The axis of an expression with few values; multiples of a constant count as the numbers they are multiples of."""
     if isinstance(found.kind, Words):
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -14,7 +15,7 @@ from discreet.plan.formula import And, Arithmetic, Call, Compare, Formula, IsNul
 from discreet.sql.aggregates import Aggregates, QuantileAsked, is_aggregate
 from discreet.sql.keys import Key
 from discreet.sql.scope import Scope
-from discreet.sql.text import Source
+from discreet.sql.text import Source, span
 from discreet.sql.where import Reader
 
 _OPERATORS: dict[type[exp.Expr], Any] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/"}
@@ -48,6 +49,7 @@ class Formulas:
     scope: Scope
     aggregates: Aggregates
     keys: tuple[Key, ...]
+    passes: Callable[[str], bool]
 
     def name(self, node: exp.Expr) -> str:
         """What a column without an alias is called."""
@@ -71,17 +73,32 @@ class Formulas:
             for place, key in enumerate(self.keys):
                 if key.typed == found:
                     return place
-            raise self._ungrouped(node)
+            raise self.row_level(node)
         if wanted:
-            raise self._ungrouped(node)
+            raise self.row_level(node)
         return None
 
-    def _ungrouped(self, node: exp.Expr) -> Refused:
-        return self.source.refusal(
-            "an answer is made of counts and sums, not of rows",
-            at=node,
-            hint=f"add it to GROUP BY: GROUP BY {self.source.words(node)[:60]}",
-        )
+    def row_level(self, node: exp.Expr) -> Refused:
+        """The refusal of what would show rows, with a rewrite that passes."""
+        keys = [key.node for key in self.keys]
+        if isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star)):
+            return self.source.refusal("SELECT * would show rows of people", at=node, hint=self.rewrite(keys))
+        what = "would show rows of people" if not keys else "is not in GROUP BY"
+        hint = self.rewrite(list(dict.fromkeys([*keys, node])))
+        return self.source.refusal(f"{self.name(node)!r} {what}", at=node, hint=hint)
+
+    def rewrite(self, keys: list[exp.Expr]) -> str:
+        """The question as a count by these keys, where that can be answered; else as a plain count."""
+        start = self.tree.args["from_"]
+        end = self.tree.args.get("where") or (self.tree.args.get("joins") or [start])[-1]
+        ends = [place[1] for node in (start, end) if (place := span(node)) is not None]
+        begins = self.source.clause("FROM")[0]
+        rest = self.source.text[begins : max(ends)] if ends else ""
+        rest += ")" * (rest.count("(") - rest.count(")"))
+        listed = ", ".join(self.source.words(key) for key in keys)
+        tries = [f"SELECT {listed}, count(*) {rest} GROUP BY {listed}"] if keys else []
+        tries += [f"SELECT count(*) {rest}"]
+        return next((text for text in tries if self.passes(text)), "")
 
     def number(self, node: exp.Expr) -> Formula:
         """A number computed from aggregates."""
@@ -115,6 +132,8 @@ class Formulas:
         if type(node) in _CALLS:
             parts = [node.this, *([node.expression] if node.args.get("expression") else []), *node.expressions]
             return Call(name=_CALLS[type(node)], arguments=tuple(self.number(part) for part in parts))
+        if isinstance(node, exp.Star):
+            raise self.row_level(node)
         if self.key(node) is not None:
             raise self.source.refusal(
                 "a key cannot be mixed with aggregates", at=node, hint="use it in WHERE, or select it by itself"

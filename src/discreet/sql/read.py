@@ -194,11 +194,15 @@ class _Select:
         aggregates = Aggregates(
             reader=reader, scope=scope, reach=found, statistics=parts.statistics, quantiles=parts.quantiles
         )
-        formulas = Formulas(source=self.source, tree=tree, scope=scope, aggregates=aggregates, keys=keys)
+        formulas = Formulas(
+            source=self.source, tree=tree, scope=scope, aggregates=aggregates, keys=keys, passes=self._passes
+        )
         outputs = self._outputs(tree, formulas, keys, aggregates)
         having = formulas.condition(tree.args["having"].this) if tree.args.get("having") else None
         order = self._order(tree, formulas, outputs)
         limit, offset = self._limit(tree, order)
+        if not aggregates.statistics and not aggregates.quantiles and all(key.axis is not None for key in keys):
+            raise self._no_aggregate(formulas, keys, distinct=bool(tree.args.get("distinct")))
         return self._asked(
             relation,
             found,
@@ -210,7 +214,6 @@ class _Select:
             order,
             limit,
             offset,
-            distinct=bool(tree.args.get("distinct")),
         )
 
     def _asked(
@@ -225,15 +228,11 @@ class _Select:
         order: tuple[Order, ...],
         limit: int | None,
         offset: int,
-        *,
-        distinct: bool,
     ) -> Asked:
         unknown = [key for key in keys if key.axis is None]
         statistics: tuple[Statistic, ...] = tuple(aggregates.statistics)
         if not statistics and not aggregates.quantiles:
-            if not unknown:
-                raise self._row_level(distinct=distinct)
-            statistics = (Persons(),)
+            statistics = (Persons(),)  # the discovered keys alone
         if unknown and len(sets) > 1:
             raise self.source.refusal(
                 "grouping sets need declared keys", at=unknown[0].node, hint="declare the column as a category"
@@ -354,17 +353,22 @@ class _Select:
             found.append(int(node.this))
         return found[0], found[1] or 0
 
-    def _row_level(self, *, distinct: bool) -> Refused:
+    def _passes(self, text: str) -> bool:
+        """Whether a rewrite can be answered."""
+        try:
+            _read(text, self.catalog, {})
+        except Refused:
+            return False
+        return True
+
+    def _no_aggregate(self, formulas: Formulas, keys: tuple[Key, ...], *, distinct: bool) -> Refused:
+        reason = "a question needs a count or a sum beside its keys"
         if distinct:
-            return self.source.refusal(
-                "these values are declared, so which there are is public; how many rows have them is not",
-                at=self.source.clause("DISTINCT"),
-                hint="SELECT key, count(*) … GROUP BY key",
-            )
+            reason = "these values are declared, so which there are is public; how many rows have them is not"
         return self.source.refusal(
-            "an answer is made of counts and sums, not of rows",
-            at=self.source.clause("SELECT"),
-            hint=f"{example(self.catalog)}; keys in the select list need GROUP BY",
+            reason,
+            at=self.source.clause("DISTINCT" if distinct else "SELECT"),
+            hint=formulas.rewrite([key.node for key in keys]),
         )
 
 

@@ -255,7 +255,7 @@ class FromReader:
             if not isinstance(theirs, exp.Column) or theirs.name.lower() not in by_name:
                 raise self.source.refusal(
                     f"one side of each equality must be a column of {known.schema.table!r}",
-                    at=join.args.get("on"),
+                    at=theirs,
                     hint=closest(getattr(theirs, "name", ""), [column.name for column in public.columns]),
                 )
             matches.append((reader.typed(mine), by_name[theirs.name.lower()]))
@@ -378,11 +378,9 @@ def _only(source: Source, node: exp.Expr, known: set[str]) -> None:
 
 def _belongs(node: exp.Expr, alias: str, by_name: Mapping[str, Column]) -> bool:
     """Whether a side of an equality is the public table's."""
-    if not isinstance(node, exp.Column) or node.name.lower() not in by_name:
+    if not isinstance(node, exp.Column):
         return False
-    if node.table:
-        return bool(node.table.lower() == alias)
-    return True
+    return bool(node.table.lower() == alias) if node.table else node.name.lower() in by_name
 
 
 def _moved(found: Typed, place: int, *, null: bool) -> Typed:

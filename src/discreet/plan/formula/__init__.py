@@ -9,8 +9,6 @@ digits     numbers with no more digits than the noise leaves meaningful
 """
 
 from discreet.plan.formula.digits import meaningful
-from discreet.plan.formula.evaluate import evaluate
-from discreet.plan.formula.interval import Law, interval
 from discreet.plan.formula.moments import (
     Side,
     average,
@@ -23,7 +21,6 @@ from discreet.plan.formula.moments import (
     total,
     variance,
 )
-from discreet.plan.formula.needs import needs, split
 from discreet.plan.formula.nodes import (
     And,
     Arithmetic,
@@ -39,6 +36,9 @@ from discreet.plan.formula.nodes import (
     Quotient,
     cells,
 )
+from discreet.plan.formula.shares import needs, split
+from discreet.plan.formula.uncertainty import Law, interval
+from discreet.plan.formula.values import evaluate
 
 __all__ = [
     "And",

@@ -8,7 +8,6 @@ from typing import assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.plan.formula.evaluate import ends, rounded
 from discreet.plan.formula.nodes import (
     And,
     Arithmetic,
@@ -24,6 +23,7 @@ from discreet.plan.formula.nodes import (
     Quotient,
     children,
 )
+from discreet.plan.formula.values import ends, rounded
 
 Floats = NDArray[np.float64]
 Interval = tuple[Floats, Floats]

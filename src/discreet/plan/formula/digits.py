@@ -14,7 +14,7 @@ _DIGITS = 2
 def meaningful(values: ArrayLike, half_widths: ArrayLike) -> NDArray[np.float64]:
     """Each value rounded to the second digit of its half width; to two digits of its own where that is infinite.
 
-    A half width of 0 (no noise) leaves the value as it is, and so does NaN.
+    A half width of 0 (no noise) leaves the value as it is, and so does NaN. Numbers give an array of one.
 
     >>> meaningful([1234.5678, 1234.5678, 0.123456, 7.0], [0.5, 123.4, 0.0012, 0.0]).tolist()
     [1234.57, 1230.0, 0.1235, 7.0]
@@ -28,7 +28,7 @@ def meaningful(values: ArrayLike, half_widths: ArrayLike) -> NDArray[np.float64]
     for digits in np.unique(powers[known]).tolist():
         chosen = powers == digits
         found[chosen] = _to(value[chosen], digits)
-    return found
+    return found + 0.0  # no minus zero
 
 
 def _to(value: NDArray[Any], digits: int) -> NDArray[np.float64]:

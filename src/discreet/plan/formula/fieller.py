@@ -6,9 +6,10 @@ interval: {a : |A - a B| <= width(a)}. That holds the exact ratio with exactly t
 however small B is; where the noise leaves B in doubt it is unbounded, as it must be.
 
 Ratios are directions: a = v / u stands for |u A - v B| <= width(u, v). The width is computed in a fan
-of directions; between two of them it is at most the straight line between theirs. (It is a norm in
-(u, v) for even, log-concave noise: Bobkov 2010. The discrete laws' deviation from that is far below the
-hundredth by which the widths are computed too wide.)
+of directions, and between two of them taken as the straight line between theirs. For even, log-concave
+noise it is a norm in (u, v), so that the line is never below it (the convexity of floating bodies).
+Discrete noise deviates from that by its grain, for which the caller adds half a step;
+tests/plan/test_formula.py sums the coverage between the directions.
 """
 
 from __future__ import annotations
@@ -22,46 +23,35 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-#: The angle between two directions is at most this: the straight line is then 0.3% too wide at most.
-_ANGLE = math.pi / 20
+#: The angle between two directions is at most this: the straight line is then half a hundredth too wide at most.
+_ANGLE = math.pi / 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fan:
-    """Directions (u, v) with u >= 0, by rising ratio v / u, and the width of the noise of u A - v B in each."""
+    """Directions (u, v), u >= 0, from ratio `low` to ratio `high`, and the width of the noise of u A - v B in each."""
 
+    low: float
+    high: float
     u: Floats
     v: Floats
     widths: Floats
 
-    @property
-    def ends(self) -> tuple[float, float]:
-        """The ratios of the outermost directions; infinite where nothing bounds them."""
-        first, last = (
-            math.copysign(math.inf, v) if u == 0 else v / u
-            for u, v in ((self.u[0], self.v[0]), (self.u[-1], self.v[-1]))
-        )
-        return float(first), float(last)
-
 
 def fan(
-    low: float | None,
-    high: float | None,
+    low: float,
+    high: float,
     *,
     deviations: tuple[float, float],
     widths: Callable[[Floats, Floats], Floats],
 ) -> Fan:
-    """Directions from ratio `low` to ratio `high`, evenly spread when A and B are in units of their noise."""
+    """Directions between two ratios, which may be infinite; evenly spread when A and B are in units of their noise."""
     first, last = deviations
-    start = -math.pi / 2 if low is None else math.atan(low * last / first)
-    stop = math.pi / 2 if high is None else math.atan(high * last / first)
+    start, stop = math.atan(low * last / first), math.atan(high * last / first)
     angles = np.linspace(start, stop, max(1, math.ceil((stop - start) / _ANGLE)) + 1)
-    u, v = np.cos(angles) / first, np.sin(angles) / last
-    if low is None:
-        u[0] = 0.0
-    if high is None:
-        u[-1] = 0.0
-    return Fan(u=u, v=v, widths=widths(u, v))
+    u = np.where(np.abs(angles) == math.pi / 2, 0.0, np.cos(angles)) / first
+    v = np.sin(angles) / last
+    return Fan(low=low, high=high, u=u, v=v, widths=widths(u, v))
 
 
 def enclose(above: Floats, below: Floats, fan: Fan) -> tuple[Floats, Floats]:
@@ -78,10 +68,9 @@ def enclose(above: Floats, below: Floats, fan: Fan) -> tuple[Floats, Floats]:
 
 
 def _edges(above: Floats, below: Floats, fan: Fan) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-    first, last = fan.ends
-    high, nothing = _last(above, below, fan.u, fan.v, fan.widths, last)
-    low, also_nothing = _last(above, below, fan.u[::-1], fan.v[::-1], fan.widths[::-1], first)
-    return low, high, nothing | also_nothing
+    high, nothing = _last(above, below, fan.u, fan.v, fan.widths, fan.high)
+    low, also_nothing = _last(above, below, fan.u[::-1], fan.v[::-1], fan.widths[::-1], fan.low)
+    return np.clip(low, fan.low, fan.high), np.clip(high, fan.low, fan.high), nothing | also_nothing
 
 
 def _last(
@@ -120,7 +109,5 @@ def _crossing(a: Floats, b: Floats, fan: tuple[Floats, Floats, Floats], after: N
 
 def _moved(above: Floats, below: Floats, fan: Fan) -> Floats:
     """`above` as it would be at the bound that is nearest to not being rejected."""
-    distances = [fan.u[end] * above - fan.v[end] * below for end in (0, -1)]
-    excess = [np.abs(distance) - fan.widths[end] for distance, end in zip(distances, (0, -1), strict=True)]
-    ends = fan.ends
-    return np.where(excess[0] < excess[1], ends[0] * below, ends[1] * below)
+    excess = [np.abs(fan.u[end] * above - fan.v[end] * below) - fan.widths[end] for end in (0, -1)]
+    return np.where(excess[0] < excess[1], fan.low * below, fan.high * below)

@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 from discreet.mechanisms.combined import Combined, Noise, half_widths
 from discreet.mechanisms.laplace import doubt_of
 from discreet.plan.formula import arithmetic
-from discreet.plan.formula.evaluate import evaluate
 from discreet.plan.formula.fieller import Fan, enclose, fan
 from discreet.plan.formula.linear import Linear, Ratio, linear, ratio
-from discreet.plan.formula.needs import weigh
 from discreet.plan.formula.nodes import Formula
+from discreet.plan.formula.shares import weigh
+from discreet.plan.formula.values import ends, evaluate
 
 Law = Noise | Combined
 Floats = NDArray[np.float64]
@@ -55,15 +55,18 @@ def _levels(formula: Formula, confidence: Fraction) -> Mapping[Formula, Fraction
     spread * ln(1 / miss), and the least sum of widths has misses proportional to spreads.
     """
     doubt = doubt_of(confidence)
-    weights = weigh(formula, lambda part: {part: Fraction(1)} if _is_atom(part) else None)
+    weights = weigh(formula, _atom_need)
     spreads = {part: Fraction(math.ceil(1000 * math.sqrt(need)), 1000) for part, need in weights.items()}
-    whole = sum(spreads.values(), Fraction(0))
+    whole = sum(spreads.values()) or Fraction(1)
     return {part: 1 - doubt * spread / whole for part, spread in spreads.items()}
 
 
-def _is_atom(formula: Formula) -> bool:
+def _atom_need(formula: Formula) -> dict[Formula, Fraction] | None:
+    """What is enclosed by itself: a linear formula, which needs nothing if no noise is left in it, or a ratio."""
     found = linear(formula)
-    return bool(found and found.weights) or ratio(formula) is not None
+    if found is not None:
+        return {formula: Fraction(1 if found.weights else 0)}
+    return None if ratio(formula) is None else {formula: Fraction(1)}
 
 
 def _atom(formula: Formula, values: Sequence[Floats], laws: Sequence[Law], confidence: Fraction) -> Interval:
@@ -92,6 +95,8 @@ def _laws(form: Linear, laws: Sequence[Law]) -> tuple[Law, ...]:
 @lru_cache(maxsize=256)
 def _width(weights: tuple[tuple[int, Fraction], ...], laws: tuple[Law, ...], confidence: Fraction) -> float:
     """The half width of the noise of a linear formula: exact for one statistic, certified for several."""
+    if not weights:
+        return 0.0
     if len(weights) == 1:
         return abs(float(weights[0][1])) * float(laws[0].half_width(confidence))
     parts = [
@@ -117,8 +122,9 @@ def _fan(form: Ratio, laws: tuple[tuple[int, Law], ...], confidence: Fraction) -
         # Directions that mirror each other have the same width: each is computed once.
         alike = np.round(weights * np.sqrt(variances), 9)
         _, firsts, places = np.unique(alike, axis=0, return_index=True, return_inverse=True)
-        return half_widths(weights[firsts], [noise for _, _, noise in parts], confidence=confidence)[places.ravel()]
+        found = half_widths(weights[firsts], [noise for _, _, noise in parts], confidence=confidence)
+        # Between two directions the widths of discrete noise jump by about half of its finest step.
+        return np.asarray(found + weights[firsts].min(axis=1) / 2)[places.ravel()]
 
     first, last = (max(math.sqrt(float(side**2 @ variances)), 1e-100) for side in sides)
-    ends = [None if end is None else float(end) for end in (form.low, form.high)]
-    return fan(ends[0], ends[1], deviations=(first, last), widths=widths)
+    return fan(*ends(form.low, form.high), deviations=(first, last), widths=widths)

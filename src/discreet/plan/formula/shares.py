@@ -42,8 +42,8 @@ _FACTOR = Fraction(1, 8)
 _DIVISOR = Fraction(1, 4)
 
 
-def needs(formula: Formula) -> dict[int, Fraction]:
-    """For each statistic, how much its noise matters to this output, 1 for the one that matters most.
+def needs(*formulas: Formula) -> dict[int, Fraction]:
+    """For each statistic, how much its noise matters: 1 where it matters most to an output; summed over outputs.
 
     >>> from discreet.plan.formula.moments import average, variance
     >>> {cell: str(need) for cell, need in needs(average(0, 1, centre=50, low=0, high=100)).items()}
@@ -52,9 +52,13 @@ def needs(formula: Formula) -> dict[int, Fraction]:
     >>> {cell: str(need) for cell, need in sorted(found.items())}
     {0: '1/16', 1: '1/4', 2: '1'}
     """
-    found = weigh(formula, lambda part: {part.index: Fraction(1)} if isinstance(part, Cell) else None)
-    most = max(found.values(), default=Fraction(1))
-    return {cell: need / most for cell, need in found.items()}
+    found: dict[int, Fraction] = {}
+    for formula in formulas:
+        weights = weigh(formula, lambda part: {part.index: Fraction(1)} if isinstance(part, Cell) else None)
+        most = max(weights.values(), default=Fraction(1))
+        for cell, need in weights.items():
+            found[cell] = found.get(cell, Fraction(0)) + need / most
+    return found
 
 
 def weigh(formula: Formula, leaf: Callable[[Formula], dict[Name, Fraction] | None]) -> dict[Name, Fraction]:

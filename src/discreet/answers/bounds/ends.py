@@ -1,0 +1,200 @@
+"""low and high: the bounds of numbers, dates and timestamps.
+
+Each end is found in three choices, all by how many rows would be clamped: how large the numbers are, by powers
+of two; then, twice, where inside what was found before. The three zoom, so that numbers far from 0 in a narrow
+band (years, dates) are found as well as those around 0.
+
+A unit with many rows counts once, by the least and the largest of them: then a bound is judged by how many
+persons it touches, and one person weighs no more than one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import ceil
+from typing import Literal
+
+from discreet.accounting.events import Event
+from discreet.accounting.region import Allowed
+from discreet.answers.bounds.limit import FAR
+from discreet.answers.bounds.rounding import first_code, last_code
+from discreet.answers.bounds.sought import Sought
+from discreet.curator import Version
+from discreet.mechanisms.rank import RankChoice
+from discreet.plan.cells import Axis, Cells
+from discreet.plan.expressions import Choose as Case
+from discreet.plan.expressions import Code, Member, Number, Whole
+from discreet.plan.inquiry import Inquiry
+from discreet.plan.price import Choose, Price
+from discreet.plan.relation import PerPerson, Plan, Scan
+from discreet.plan.stability import Reach, reach
+from discreet.plan.statistics import Highest, Inner, Lowest, Rows
+from discreet.release import ChosenBins, Measurement
+from discreet.schema.column import Moment
+from discreet.schema.column import Number as NumberColumn
+
+End = Literal["low", "high"]
+
+STAGES = 3
+
+#: Such a share of the rows, or persons, may lie beyond an end.
+BEYOND = Fraction(1, 200)
+
+#: How much the farthest candidate is disliked beside the nearest, in nats. An end goes too far by about a 32nd of
+#: where it was looked for; and there must be rows enough to outweigh this.
+DISLIKE = 32
+
+#: So many rows may lie beyond on top, over epsilon: as many as the noise of a choice hides anyway.
+SPARE = 4
+
+#: Cuts of a range in one choice.
+MOST_BINS = 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """The ends of one column that are wanted, and where they must lie: `low` and `high` once something is known.
+
+    `codes` is what each end is judged by.
+    """
+
+    column: NumberColumn | Moment
+    wanted: tuple[End, ...]
+    codes: Mapping[End, Code]
+    low: int | None = None
+    high: int | None = None
+
+    def candidates(self, end: End) -> list[int]:
+        """Codes to choose from, from the nearest to the farthest."""
+        if self.low is None or self.high is None:
+            return self._powers(end)
+        size = self.high - self.low + 1
+        # Cut evenly, so that an engine finds a cell by one division, within 62 bits.
+        bins = min(size, MOST_BINS, max(64, 2**61 // size))
+        edges = [self.low + place * size // bins for place in range(bins + 1)]
+        return [edge - 1 for edge in edges[1:]] if end == "high" else edges[-2::-1]
+
+    def _powers(self, end: End) -> list[int]:
+        """Away from the other end where that is declared, else from 0, by powers of two."""
+        declared = self.column.low if end == "high" else self.column.high
+        origin = 0 if declared is None else declared
+        steps = [0, *(2**power for power in range(62))]
+        if end == "high":
+            last = last_code(self.column)
+            return [*(origin + step for step in steps if origin + step < last), last]
+        first = first_code(self.column)
+        return [*(origin - step for step in steps if origin - step > first), first]
+
+    def axis(self, end: End) -> Axis:
+        """A bin for each candidate, in the order of the codes; the farthest one's holds all that lies beyond."""
+        found = self.candidates(end)
+        if self.low is not None and self.high is not None:
+            edges = [*sorted(found), self.high + 1] if end == "low" else [self.low, *(code + 1 for code in found)]
+            return Axis(of=self._inside(end), edges=tuple(edges), null=False, labels=())
+        inner = [code + 1 for code in found[:-1]] if end == "high" else sorted(found[:-1])
+        return Axis(of=self.codes[end], edges=(-FAR, *inner, FAR), null=False, labels=())
+
+    def _inside(self, end: End) -> Number:
+        """The codes, moved to the ends of where is looked; NULL stays NULL, which least and greatest would not."""
+        code = self.codes[end]
+        assert self.low is not None and self.high is not None
+        below, above = Allowed.interval(None, self.low), Allowed.interval(self.high + 1, None)
+        cases = ((Member(code.column, below), Whole(self.low)), (Member(code.column, above), Whole(self.high)))
+        return Case(cases, code)
+
+    def mechanism(self, end: End, *, epsilon: Fraction, rows: int) -> RankChoice:
+        """The choice of one end."""
+        size = len(self.candidates(end))
+        return RankChoice(
+            dislikes=tuple(Fraction(DISLIKE * place, size) for place in range(size)),
+            fraction=BEYOND,
+            spare=ceil(SPARE * rows / epsilon),
+            rows=rows,
+            epsilon=epsilon,
+            descending=end == "low",
+        )
+
+    def narrowed(self, chosen: Mapping[End, int]) -> Search:
+        """The search after its next choices, given by bin. Ends that cross, for want of rows, change places."""
+        found = {"low": self.column.low, "high": self.column.high}
+        for end, place in chosen.items():
+            listed = self.candidates(end)
+            found[end] = listed[place] if end == "high" else listed[-1 - place]
+        low, high = found["low"], found["high"]
+        assert low is not None and high is not None
+        return replace(self, low=min(low, high), high=max(low, high))
+
+
+def searches(version: Version, wanted: Mapping[str, tuple[End, ...]]) -> tuple[Plan, list[Search]]:
+    """What is looked at, and a search for each column."""
+    scan = Scan(table=version.table, version=version.number)
+    many = version.schema.unit.rows > 1
+    found: list[Search] = []
+    values: list[tuple[str, Inner]] = []
+    for name, ends in wanted.items():
+        column = version.schema.column(name)
+        assert isinstance(column, NumberColumn | Moment)
+        code = Code(column.name, column.low, column.high, null=True)
+        codes: dict[End, Code] = {}
+        for end in ends:
+            inner: Inner = Lowest(of=code) if end == "low" else Highest(of=code)
+            own = Code(f"p.{len(values)}", column.low, column.high, null=True)
+            codes[end] = own if many else code
+            values.append((own.column, inner))
+        found.append(Search(column=column, wanted=ends, codes=codes))
+    return PerPerson(source=scan, keys=(), values=tuple(values)) if many else scan, found
+
+
+def stage_price(version: Version, plan: Plan, found: Sequence[Search], *, share: Fraction) -> Price:
+    """The next choice of every end, priced; `share` is what one column gets for all its choices."""
+    reached = reach(plan, {version.table: version.schema})
+    steps = [step for search in found for step in _steps(plan, search, reached, share=share)]
+    numbered = tuple(replace(step, quantile=place) for place, step in enumerate(steps))
+    return Price(
+        inquiry=Inquiry(
+            plan=plan,
+            sets=((),),
+            statistics=(),
+            quantiles=tuple(
+                Sought.by(step.mechanism, axis=step.cells.axes[-1])  # type: ignore[arg-type]
+                for step in numbered
+            ),
+        ),
+        reach=reached,
+        epsilon=share / STAGES * len(found),
+        steps=numbered,
+    )
+
+
+def _steps(plan: Plan, search: Search, reached: Reach, *, share: Fraction) -> list[Choose]:
+    epsilon = share / (STAGES * len(search.wanted))
+    return [
+        Choose(
+            place=0,
+            quantile=0,
+            cells=Cells(plan=plan, axes=(search.axis(end),), statistics=(Rows(),)),
+            mechanism=search.mechanism(end, epsilon=epsilon, rows=reached.rows),  # type: ignore[arg-type]
+            share=Fraction(1, len(search.wanted)),
+        )
+        for end in search.wanted
+    ]
+
+
+def stage_event(version: Version, plan: Plan, found: Sequence[Search], *, share: Fraction) -> Event:
+    """What any stage costs: the same whatever was found before."""
+    return stage_price(version, plan, found, share=share).event
+
+
+def after_stage(found: Sequence[Search], measured: Measurement) -> list[Search]:
+    """The searches as a stage left them."""
+    bins = []
+    for part in measured.parts:
+        assert isinstance(part, ChosenBins)
+        bins.append(part.noisy_bins[0][1])
+    later = []
+    for search in found:
+        chosen, bins = dict(zip(search.wanted, bins, strict=False)), bins[len(search.wanted) :]
+        later.append(search.narrowed(chosen))
+    return later

@@ -1,0 +1,218 @@
+"""`discreet bounds`: what it prints."""
+
+from __future__ import annotations
+
+from datetime import date
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table as RichTable
+from rich.text import Text as RichText
+
+from discreet import exact
+from discreet.cli import show
+
+if TYPE_CHECKING:
+    from discreet.answers.bounds import Bias, Bought
+
+#: More values than this are cut on a screen.
+MOST_VALUES = 12
+
+
+def bounds(
+    table: Annotated[str, typer.Argument(help="A declared table.")],
+    columns: Annotated[
+        list[str] | None, typer.Argument(help="Columns, or rows_per_person; else all that is missing.")
+    ] = None,
+    epsilon: Annotated[str | None, typer.Option("--epsilon", help="How much privacy loss to spend.")] = None,
+    delta: Annotated[str | None, typer.Option("--delta", help="The delta to find values of text columns with.")] = None,
+    cells: Annotated[str, typer.Option("--cells", help="Groups of the questions that rows_per_person is for.")] = "50",
+    for_epsilon: Annotated[str, typer.Option("--for-epsilon", help="The epsilon of those questions.")] = "1",
+    report: Annotated[bool, typer.Option("--report", help="Only estimate what limits and bounds take away.")] = False,
+    project: Annotated[Path, typer.Option("--project", help="The project folder; else the nearest one above.")] = Path(
+        "."
+    ),
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Buy rows_per_person, bounds and values privately and write them down. Charged."""
+    import discreet
+    from discreet.errors import UsageError
+
+    found = discreet.open(project)
+    if report and delta is not None:
+        raise UsageError("--report needs no delta", hint="leave it out")
+    more: dict[str, Any] = {"epsilon": epsilon, "cells": cells, "for_epsilon": for_epsilon}
+    with show.progress("asking"):
+        if report:
+            data, text = biased(found.bias(table, columns or (), **more))
+        else:
+            data, text = bought(found.bounds(table, columns or (), delta=delta, **more))
+    show.out(data, text, as_json=as_json)
+
+
+def bought(found: Bought) -> tuple[dict[str, Any], list[Any]]:
+    """What was found and written down."""
+    named = {**{name: {name: value} for name, value in found.settings.items()}, **found.columns}
+    listed = [
+        {"name": name, "epsilon": exact.as_float(found.shares[name], up=True), **_plain(told)}
+        for name, told in named.items()
+    ]
+    data = {
+        "table": found.table,
+        "version": found.version,
+        "found": listed,
+        **_spending(found),
+        "warnings": list(found.warnings),
+    }
+    table = RichTable(box=None, pad_edge=False, header_style="bold")
+    for name in ("found", "value", "at epsilon"):
+        table.add_column(name, no_wrap=True)
+    for name, told in named.items():
+        table.add_row(RichText(name), RichText(_words(told)), exact.show(found.shares[name], up=True))
+    lines: list[Any] = [table, ""] if named else []
+    lines += (
+        [f"written to discreet.toml, marked as measured; discreet refresh {found.table} applies it"] if named else []
+    )
+    lines += [_paid(found), *(f"note: {warning}" for warning in found.warnings)]
+    return data, lines
+
+
+def _plain(told: Any) -> dict[str, Any]:
+    """Settings as JSON has them."""
+    return {key: _number(value) if key != "values" else list(value) for key, value in told.items()}
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, Fraction):
+        return float(value)
+    return value.isoformat() if isinstance(value, date) else value
+
+
+def _words(told: Any) -> str:
+    if "values" in told:
+        shown = ", ".join(told["values"][:MOST_VALUES])
+        return shown if len(told["values"]) <= MOST_VALUES else f"{shown}, … ({len(told['values']):,} in all)"
+    if "low" in told and "high" in told:
+        return f"{_word(told['low'])} to {_word(told['high'])}"
+    return ", ".join(
+        _word(value) if key == "rows_per_person" else f"{key} {_word(value)}" for key, value in told.items()
+    )
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, Fraction):
+        return exact.show(value, digits=20)
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _spending(found: Bought | Bias) -> dict[str, Any]:
+    return {
+        "cost": found.cost.to_data(up=True),
+        "spent": found.spent.to_data(up=True),
+        "remaining": found.remaining.to_data(up=False),
+        "releases": list(found.releases),
+    }
+
+
+def _paid(found: Bought | Bias) -> str:
+    if not found.cost.epsilon:
+        return "stored answers: free"
+    delta = f", delta {exact.show(found.cost.delta, up=True)}" if found.cost.delta else ""
+    left = "" if found.remaining.epsilon is None else f"; epsilon {exact.show(found.remaining.epsilon)} remains"
+    return f"cost epsilon {exact.show(found.cost.epsilon, up=True)}{delta}{left}"
+
+
+def biased(found: Bias) -> tuple[dict[str, Any], list[Any]]:
+    """What limits and bounds take away, for programs and for people."""
+    data = {
+        "table": found.table,
+        "version": found.version,
+        "persons": _truncation_data(found),
+        "columns": [
+            {
+                "column": each.column,
+                "low": each.low,
+                "high": each.high,
+                "at_low": each.at_low,
+                "at_high": each.at_high,
+                "plus_minus": each.plus_minus,
+            }
+            for each in found.clamping
+        ],
+        **_spending(found),
+    }
+    return data, [*_truncation(found), *_clamping(found), _paid(found)]
+
+
+def _truncation_data(found: Bias) -> dict[str, Any] | None:
+    told = found.truncation
+    if told is None:
+        return None
+    return {
+        "buckets": [
+            {"above": each.low, "up_to": each.high, "persons": each.noisy_persons, "seen": each.seen}
+            for each in told.buckets
+        ],
+        "plus_minus": told.plus_minus,
+        "unseen": told.unseen,
+        "cells": found.terms.cells,
+        "for_epsilon": float(found.terms.for_epsilon),
+        "limits": [
+            {
+                "rows_per_person": each.rows,
+                "declared": each.declared,
+                "left_out": each.left_out,
+                "plus_minus": each.plus_minus,
+                "error": each.error,
+            }
+            for each in told.limits
+        ],
+        "best": told.best.rows,
+    }
+
+
+def _truncation(found: Bias) -> list[Any]:
+    told = found.truncation
+    if told is None:
+        return []
+    table = RichTable(box=None, pad_edge=False, header_style="bold")
+    for name in ("rows_per_person", "rows left out", "noise of a count", "error of a cell", ""):
+        table.add_column(name, justify="left" if not name else "right", no_wrap=True)
+    for each in told.limits:
+        marks = [word for word, held in (("declared", each.declared), ("estimated best", each == told.best)) if held]
+        table.add_row(
+            f"{each.rows:,}", _share(each.left_out), f"± {each.plus_minus:,}", f"{each.error:,.0f}", ", ".join(marks)
+        )
+    terms = found.terms
+    return [
+        table,
+        "",
+        f"for counts by {terms.cells:,} groups at epsilon {exact.show(terms.for_epsilon)}; estimated from noisy numbers of "
+        f"persons, each ± {told.plus_minus:,}.",
+        f"up to {told.unseen:,} persons with more rows than the last limits may hide in the noise.",
+        "",
+    ]
+
+
+def _clamping(found: Bias) -> list[Any]:
+    if not found.clamping:
+        return []
+    table = RichTable(box=None, pad_edge=False, header_style="bold")
+    for name in ("column", "low", "rows at low", "high", "rows at high", "within"):
+        table.add_column(name, justify="left" if name == "column" else "right", no_wrap=True)
+    for each in found.clamping:
+        table.add_row(
+            RichText(each.column),
+            str(each.low),
+            _share(each.at_low),
+            str(each.high),
+            _share(each.at_high),
+            "" if each.plus_minus is None else f"± {each.plus_minus:.2%}",
+        )
+    return [table, "", "rows at a bound were moved there, or lay there before.", ""]
+
+
+def _share(share: float | None) -> str:
+    return "not seen" if share is None else f"{share:.2%}"

@@ -1,0 +1,234 @@
+"""The law of persons, exactly: one person taken out of the source takes their rows out of the declared table and
+changes nobody else's; and a person's rows, alone and in any order, are stored as they were among the others.
+
+Then bugs that would break it, planted one by one on the real engines: each is caught.
+"""
+
+import random
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from discreet.engines import duckdb as duckdb_engine
+from discreet.engines import keyed, memory_persons
+from discreet.engines import persons as making
+from discreet.engines.duckdb import DuckDBEngine
+from discreet.engines.memory import MemoryEngine
+from discreet.schema.column import Category, Number, Text
+from discreet.schema.schema import Schema
+from discreet.schema.unit import PrivacyUnit
+from engines.persons_tables import File, Persons, check_unit, declared, of, persons
+
+DUCKDB = DuckDBEngine(threads=1)
+MEMORY = MemoryEngine()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _closed(quick_files):
+    yield
+    DUCKDB.close()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("laws")
+
+
+def check(engine, folder, people, keys) -> None:
+    """Both laws, for each of these keys."""
+    rows, counts = declared(engine, people.write(folder), folder)[1:]
+    check_unit(rows, people.schema)
+    for key in keys:
+        tag = people.tag(key)
+        left, others = declared(engine, people.without(key).write(folder), folder)[1:]
+        assert left == rows - of(rows, tag), "nobody else's rows change"
+        assert others == {mark: count for mark, count in counts.items() if mark != tag}
+        alone = people.alone(key)
+        shuffled = alone.with_rows(random.Random(str(key)).sample(alone.source.rows, len(alone.source.rows)))
+        assert declared(engine, shuffled.write(folder), folder)[1] == of(rows, tag), "their rows are theirs alone"
+
+
+@pytest.mark.parametrize("engine", [MEMORY, DUCKDB], ids=["memory", "duckdb"])
+@given(people=persons())
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+def test_a_person_taken_out_takes_their_rows_alone(engine, folder, people):
+    check(engine, folder, people, people.keys()[:2])
+
+
+@pytest.mark.fuzz
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("engine", [MEMORY, DUCKDB], ids=["memory", "duckdb"])
+@given(people=persons())
+@settings(max_examples=2500, deadline=None, suppress_health_check=list(HealthCheck))
+def test_a_person_taken_out_takes_their_rows_alone_at_length(engine, folder, people):
+    check(engine, folder, people, people.keys()[:2])
+
+
+SCHEMA = Schema(
+    table="people",
+    columns=(
+        Number(name="age", type="integer", low=0, high=120),
+        Category(name="sex", values=("F", "M"), constant=True),
+        Text(name="note"),
+    ),
+    unit=PrivacyUnit(person=("id", "place"), rows=2),
+)
+#: Persons who are alike but for capitals, blanks, or where one part of the id ends; some with too many rows or two
+#: sexes, some with equal rows, some with a note where the other has none; and rows of nobody.
+ROWS = [
+    *[("a", "bc", str(age), "F", "x") for age in (1, 2, 3, 4)],
+    *[("ab", "c", str(age), "M", None) for age in (1, 2, 3, 4)],
+    *[("A", "bc", str(age), "FM"[age % 2], "x") for age in (5, 6)],
+    *[(" a", "bc", "7", "M", note) for note in ("x", "x", "x", "y")],
+    *[(str(number), "z", str(age), sex, note) for number in range(6) for age, sex, note in [(1, "F", "n"), (2, "M", "n"), (3, None, "n")]],
+    *[("one", "null", str(age), sex, "n") for age, sex in ((1, "F"), (2, None))],
+    *[(None, "bc", str(age), "F", "x") for age in (1, 2, 3)],
+    *[("b", None, "9", "F", "x")] * 3,
+]  # fmt: skip
+PEOPLE = Persons(schema=SCHEMA, source=File(names=("id", "place", "age", "sex", "note"), rows=tuple(ROWS)))
+TYPED = Persons(
+    schema=SCHEMA,
+    source=File(names=PEOPLE.source.names, rows=tuple(ROWS), types=tuple(pa.string() for _ in PEOPLE.source.names)),
+)
+
+
+@pytest.fixture
+def laws(folder):
+    def run(engine=DUCKDB):
+        check(engine, folder, PEOPLE, PEOPLE.keys())
+
+    return run
+
+
+@pytest.fixture
+def reference(folder):
+    """What the owner is told and every row, as the reference engine has them, which is left as it is."""
+    expected = declared(MEMORY, TYPED.write(folder), folder, forgotten=[TYPED.tag(("0", "z"))])
+
+    def run(engine=DUCKDB):
+        assert declared(engine, TYPED.write(folder), folder, forgotten=[TYPED.tag(("0", "z"))]) == expected
+
+    return run
+
+
+def caught(run, plant, engine=DUCKDB, by=AssertionError):
+    run(engine)
+    plant()
+    with pytest.raises(by):
+        run(engine)
+
+
+class Rewriting:
+    """A connection on which every statement is changed, and at least one must be."""
+
+    def __init__(self, connection, old, new):
+        self._connection, self._old, self._new, self._met = connection, old, new, False
+
+    def _rewritten(self, sql):
+        self._met |= self._old in sql
+        return sql.replace(self._old, self._new)
+
+    def execute(self, sql, *parameters):
+        return self._connection.execute(self._rewritten(sql), *parameters)
+
+    def sql(self, sql):
+        return self._connection.sql(self._rewritten(sql))
+
+    def close(self):
+        self._connection.close()
+        assert self._met, "the SQL that the bug is planted in is not there any more"
+
+
+@pytest.fixture
+def rewrite(monkeypatch):
+    def plant(old, new):
+        connect = duckdb_engine._connect
+        monkeypatch.setattr(
+            duckdb_engine, "_connect", lambda folders, **how: Rewriting(connect(folders, **how), old, new)
+        )
+
+    return plant
+
+
+#: Planted in the SQL: what stands there, and what a mistake would put in its place.
+AGAINST_THE_LAWS = {
+    "rows are picked by chance": ("ORDER BY digest", "ORDER BY random()"),
+    "constants come from anybody's row": (
+        "first_value(stored_1) OVER ranked",
+        "first_value(stored_1) OVER (ORDER BY digest)",
+    ),
+    "constants come from every row": ("first_value(stored_1) OVER ranked", "max(stored_1) OVER ()"),
+    "constants stay as they were": ("first_value(stored_1) OVER ranked AS stored_1", "stored_1"),
+    "nobody disagrees": ("min(stored_1) IS DISTINCT FROM max(stored_1)", "false"),
+    "a NULL among values is no disagreement": ("OR count(stored_1) NOT IN (0, count(*))", ""),
+    "the limit is for all together": ("PARTITION BY person ORDER BY", "ORDER BY"),
+    "the limit is forgotten": ("OVER ranked <= 2", "OVER ranked <= 20"),
+    "capitals are not told apart": ('s."c0"', 'lower(s."c0")'),
+    "blanks are not told apart": ('s."c0"', 'trim(s."c0")'),
+    "half of the id is enough": ('AND s."c1" = persons.key_1', ""),
+}
+AGAINST_THE_REFERENCE = {
+    "equal rows are one": ("AS occurrence FROM (", "AS counted, 1 AS occurrence FROM ("),
+    "NULL is a person": ("IS NOT NULL AND", "IS NULL OR"),
+    "the forgotten come back": ("persons.forgotten IS NOT TRUE", "true"),
+    "the forgotten come back, ranked": ("apart AND NOT forgotten", "apart"),
+    "the forgotten keep their tags": ("FROM persons WHERE NOT forgotten", "FROM persons"),
+    "rows are counted after truncation": ("tag, rows FROM persons", "tag, least(rows, 2) AS rows FROM persons"),
+    "tags without a key": ("$inner::BLOB ||", "encode(substr(hex($inner::BLOB), 1, 0)) ||"),
+}
+BY = (AssertionError, ValueError)
+
+
+@pytest.mark.parametrize("bug", AGAINST_THE_LAWS)
+def test_bugs_that_break_the_laws(laws, rewrite, bug):
+    caught(laws, lambda: rewrite(*AGAINST_THE_LAWS[bug]), by=BY)
+
+
+@pytest.mark.parametrize("bug", AGAINST_THE_REFERENCE)
+def test_bugs_that_change_what_is_kept(reference, rewrite, bug):
+    caught(reference, lambda: rewrite(*AGAINST_THE_REFERENCE[bug]), by=BY)
+
+
+def test_rows_picked_in_the_order_they_come(laws, monkeypatch):
+    def arrived(secret, codes, occurrence):
+        return "lpad(CAST(row_number() OVER () AS VARCHAR), 9, '0')"
+
+    caught(laws, lambda: monkeypatch.setattr(making, "digest_sql", arrived))
+
+
+def test_an_id_whose_parts_run_together(laws, monkeypatch):
+    caught(laws, lambda: monkeypatch.setattr(keyed, "wrapped_sql", lambda text: text))
+
+
+def test_the_same_secret_for_everybody(reference, monkeypatch):
+    caught(reference, lambda: monkeypatch.setattr(making, "secret_sql", lambda texts: "hex($inner || $outer)"))
+
+
+def test_the_reference_with_rows_picked_in_order(laws, monkeypatch):
+    numbers = iter(range(10**6))
+
+    def arrived(secret, codes, occurrence):
+        return f"{next(numbers):09}"
+
+    caught(laws, lambda: monkeypatch.setattr(memory_persons, "row_digest", arrived), MEMORY)
+
+
+@pytest.mark.parametrize("change", [str.lower, str.strip], ids=["lower", "strip"])
+def test_the_reference_with_careless_ids(laws, monkeypatch, change):
+    def careless(value, text=memory_persons._text):
+        found = text(value)
+        return None if found is None else change(found)
+
+    caught(laws, lambda: monkeypatch.setattr(memory_persons, "_text", careless), MEMORY)
+
+
+def test_the_reference_with_constants_of_the_person_before(laws, monkeypatch):
+    before = []
+
+    def kept(person, coded, ownership, kept=memory_persons._kept):
+        found = kept(person, coded, ownership)
+        before.append(found[0][1])
+        return [(age, before[-2] if len(before) > 1 else sex, note) for age, sex, note in found]
+
+    caught(laws, lambda: monkeypatch.setattr(memory_persons, "_kept", kept), MEMORY)
