@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 from discreet.engines import declare as making
 from discreet.engines.conversion import decimal_form
 from discreet.engines.duckdb import DuckDBEngine
-from discreet.engines.memory import MemoryEngine
 from discreet.engines.stored import storage
-from discreet.errors import Refused, SchemaError, UsageError
+from discreet.errors import SchemaError, UsageError
 from discreet.schema.column import Boolean, Category, Moment, Number, Text
 from discreet.schema.schema import Schema, Table
 from discreet.schema.unit import PrivacyUnit
@@ -171,12 +170,10 @@ def test_a_folder_that_cannot_be_written(engine, tmp_path):
         engine.declare(table("s.csv"), folder=tmp_path, target=tmp_path / "s.csv" / "t.parquet")
 
 
-def test_persons_are_not_made_row_by_row(engine, tmp_path):
-    (tmp_path / "s.csv").write_text("age,sex\n1,F\n")
-    persons = table("s.csv", unit=PrivacyUnit(person=("age",), rows=3))
-    for any_engine in (engine, MemoryEngine()):
-        with pytest.raises(Refused, match="persons with many rows"):
-            made(any_engine, persons, tmp_path)
+def test_a_name_of_ours_is_not_declared(engine, tmp_path):
+    (tmp_path / "s.csv").write_text("discreet:person\n1\n")
+    with pytest.raises(SchemaError, match="no column can be called 'discreet:person'"):
+        made(engine, table("s.csv", Text(name="discreet:person")), tmp_path)
 
 
 def test_a_table_needs_a_column(engine, tmp_path):

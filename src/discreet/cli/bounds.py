@@ -156,7 +156,6 @@ def _truncation_data(found: Bias) -> dict[str, Any] | None:
             for each in told.buckets
         ],
         "plus_minus": told.plus_minus,
-        "unseen": told.unseen,
         "cells": found.terms.cells,
         "for_epsilon": float(found.terms.for_epsilon),
         "limits": [
@@ -166,6 +165,7 @@ def _truncation_data(found: Bias) -> dict[str, Any] | None:
                 "left_out": each.left_out,
                 "plus_minus": each.plus_minus,
                 "error": each.error,
+                "guessed": each.guessed,
             }
             for each in told.limits
         ],
@@ -183,15 +183,19 @@ def _truncation(found: Bias) -> list[Any]:
     for each in told.limits:
         marks = [word for word, held in (("declared", each.declared), ("estimated best", each == told.best)) if held]
         table.add_row(
-            f"{each.rows:,}", _share(each.left_out), f"± {each.plus_minus:,}", f"{each.error:,.0f}", ", ".join(marks)
+            f"{each.rows:,}",
+            f"{'~ ' if each.guessed else ''}{_share(each.left_out)}",
+            f"± {each.plus_minus:,}",
+            f"{each.error:,.0f}",
+            ", ".join(marks),
         )
     terms = found.terms
     return [
         table,
         "",
-        f"for counts by {terms.cells:,} groups at epsilon {exact.show(terms.for_epsilon)}; estimated from noisy numbers of "
-        f"persons, each ± {told.plus_minus:,}.",
-        f"up to {told.unseen:,} persons with more rows than the last limits may hide in the noise.",
+        f"for counts by {terms.cells:,} groups at epsilon {exact.show(terms.for_epsilon)}; "
+        f"estimated from noisy numbers of persons, each ± {told.plus_minus:,}.",
+        "~ is a guess from the tail below it: the few persons with so many rows cannot be seen.",
         "",
     ]
 

@@ -33,7 +33,7 @@ from discreet.plan.relation import Plan, Scan
 from discreet.plan.statistics import Sum
 from discreet.schema.schema import Table
 from discreet.sql.emit import identifier, text_literal
-from discreet.sql.write import HALF, Names, count_sql, keys_sql
+from discreet.sql.write import HALF, PLACE, Names, count_sql, key_name, keys_sql
 
 #: Open databases kept, each for one set of folders.
 _MOST_OPEN = 8
@@ -261,12 +261,12 @@ def _register(cursor: duckdb.DuckDBPyConnection, found: Found) -> None:
     import pyarrow as pa
 
     columns: dict[str, Any] = {
-        f"k{place}": pa.array(
+        key_name(place): pa.array(
             [key[place] for key in found.keys], type=pa.string() if isinstance(of, Words) else pa.int64()
         )
         for place, of in enumerate(found.of)
     }
-    cursor.register("found", pa.table({**columns, "place": pa.array(range(found.size), type=pa.int64())}))
+    cursor.register("found", pa.table({**columns, PLACE: pa.array(range(found.size), type=pa.int64())}))
 
 
 def _publics(cursor: duckdb.DuckDBPyConnection, tables: Tables) -> None:

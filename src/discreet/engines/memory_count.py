@@ -19,8 +19,12 @@ from discreet.plan.evaluate import holds, value
 from discreet.plan.expressions import Expression
 from discreet.plan.relation import Filter, JoinPerson, JoinPublic, PerPerson, Plan, Scan, base
 from discreet.plan.statistics import Distinct, Highest, Inner, Lowest, Mean, Persons, Rows, Statistic, Sum
+from discreet.schema.unit import OURS
 
 Record = dict[str, Any]
+
+#: Whose rows the other side of a join are, while it is made.
+_WHOSE = f"{OURS}whose"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,13 +117,13 @@ class Counting:
     def _person(self, plan: JoinPerson, *, asked: bool) -> list[Record]:
         mine, theirs = self._tags(base(plan.source)), self._tags(base(plan.other))
         others = [
-            {name: value(of, row) for name, of in plan.columns} | {f"{plan.place}.person": theirs[row[PERSON]]}
+            {name: value(of, row) for name, of in plan.columns} | {_WHOSE: theirs[row[PERSON]]}
             for row in self.rows(plan.other, asked=False)
         ]
-        empty = dict.fromkeys([*(name for name, _ in plan.columns), f"{plan.place}.person"])
+        empty = dict.fromkeys([*(name for name, _ in plan.columns), _WHOSE])
 
         def matches(row: Record, other: Record) -> bool:
-            return bool(mine[row[PERSON]] == other[f"{plan.place}.person"])
+            return bool(mine[row[PERSON]] == other[_WHOSE])
 
         return _joined(self.rows(plan.source, asked=asked), others, matches, empty if plan.outer else None)
 

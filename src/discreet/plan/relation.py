@@ -1,9 +1,9 @@
 """Plans: where the rows of a question come from. A closed union; a new node is unsound until stability knows it.
 
 A relation's rows belong to persons (or are persons, where the unit is a row). Its columns go by
-names: a scan's are the declared ones; what a join brings along is called `1.name`, `2.name`, by
-the join's place, so that a name without a number is always a column of the table asked about; and
-what is computed for each person is called `p.0`, `p.1`, and hides what lies below.
+names: a scan's are the declared ones; what a join brings along, and what is computed for each
+person, has a name of our own, which no declared column can have. So a name that is not ours is always
+a column of the table asked about.
 """
 
 from __future__ import annotations
@@ -16,6 +16,22 @@ from discreet.plan.expressions import to_data as expression_data
 from discreet.plan.predicate import Predicate
 from discreet.plan.predicate import to_data as predicate_data
 from discreet.plan.statistics import Inner, inner_data
+from discreet.schema.unit import OURS
+
+
+def brought(place: int, name: str) -> str:
+    """What a join calls a column that it brings along; `place` is the join's number."""
+    return f"{OURS}{place}.{name}"
+
+
+def matched(place: int, number: int) -> str:
+    """What a join with a public table calls the columns that it is joined on."""
+    return f"{OURS}on {place}.{number}"
+
+
+def computed(number: int) -> str:
+    """What is computed for each person."""
+    return f"{OURS}own {number}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,14 +55,15 @@ class Filter:
 class JoinPublic:
     """Rows joined with a public table: each meets at most `fan_out` of its rows, which is exact, public and free.
 
-    `on` pairs an expression over the source with the coded column that it must equal. `content` is the
-    hash of the coded public rows: another content is another question.
+    `columns` name what it brings along; `on` pairs an expression over the source with the coded column
+    that it must equal. `content` is the hash of the coded public rows: another content is another question.
     """
 
     source: Plan
     place: int
     table: str
     content: str
+    columns: tuple[str, ...]
     on: tuple[tuple[Expression, str], ...]
     fan_out: int
     outer: bool

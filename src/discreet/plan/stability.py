@@ -104,7 +104,7 @@ def _roster(schema: Schema) -> Reach:
 def _public(plan: JoinPublic, inner: Reach) -> Reach:
     most = max(1, plan.fan_out) if plan.outer else plan.fan_out
     keys = frozenset(name for left, _ in plan.on for name in columns(left))
-    brought = frozenset({f"{plan.place}."}) if plan.fan_out <= 1 and keys <= inner.constant else frozenset()
+    brought = frozenset(plan.columns) if plan.fan_out <= 1 and keys <= inner.constant else frozenset()
     return _replace(
         inner,
         rows=inner.rows * max(1, most),
@@ -180,7 +180,7 @@ def _widened(predicate: Predicate, names: frozenset[str]) -> Predicate:
 
 
 def _is_constant(expression: Expression, constant: frozenset[str]) -> bool:
-    return all(name in constant or name.split(".")[0] + "." in constant for name in columns(expression))
+    return columns(expression) <= constant
 
 
 def region(statistics: Sequence[Statistic], reach: Reach) -> Region:

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, assert_never
 
 from discreet.accounting.region import Value
+from discreet.plan.relation import brought, matched
 from discreet.schema.column import Column, Label, Moment, Number, Text
 from discreet.schema.schema import Schema
 from discreet.sql.typed import Choice, Day, Instant, Kind, Numeric, Truth, Words
@@ -49,7 +50,7 @@ Catalog = Mapping[str, Known]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coded:
-    """A public table made ready for one join: `{place}.on{i}` in the codes of what it is joined to."""
+    """A public table made ready for one join: its keys in the codes of what it is joined to."""
 
     rows: pyarrow.Table
     fan_out: int
@@ -62,18 +63,18 @@ def coded(public: PublicTable, on: list[tuple[Kind, Column]], *, place: int) -> 
 
     keys = [[_code(kind, value) for value in _values(public, column)] for kind, column in on]
     kept = [row for row, key in enumerate(zip(*keys, strict=True)) if None not in key]
-    matched = [tuple(key[row] for key in keys) for row in kept]
+    met = [tuple(key[row] for key in keys) for row in kept]
     columns: dict[str, Any] = {}
     for number, (kind, _) in enumerate(on):
         type_ = pa.string() if isinstance(kind, Words) else pa.int64()
-        columns[f"{place}.on{number}"] = pa.array([key[number] for key in matched], type=type_)
+        columns[matched(place, number)] = pa.array([key[number] for key in met], type=type_)
     for column in public.columns:
         codes = public.codes[column.name]
-        columns[f"{place}.{column.name}"] = pa.array([codes[row] for row in kept], type=pa.int64())
+        columns[brought(place, column.name)] = pa.array([codes[row] for row in kept], type=pa.int64())
     listed = json.dumps([table.to_pylist() for table in columns.values()], separators=(",", ":"))
     return Coded(
         rows=pa.table(columns),
-        fan_out=max(Counter(matched).values(), default=0),
+        fan_out=max(Counter(met).values(), default=0),
         content=hashlib.sha256(listed.encode()).hexdigest(),
     )
 

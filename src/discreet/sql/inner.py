@@ -16,7 +16,7 @@ from discreet.accounting.region import NOT_NULL
 from discreet.errors import Refused
 from discreet.plan.expressions import Code, Expression, TextCode
 from discreet.plan.predicate import FALSE, TRUE, Predicate, every, within
-from discreet.plan.relation import Filter, PerPerson, Plan
+from discreet.plan.relation import Filter, PerPerson, Plan, computed
 from discreet.plan.stability import Reach, reach
 from discreet.plan.statistics import Distinct, Highest, Inner, Lowest, Mean, Rows, Sum
 from discreet.schema.schema import Schema
@@ -227,7 +227,7 @@ class _Grouping:
 
     def _new(self, found: Typed, node: exp.Expr) -> str:
         """A new column of the result."""
-        name = f"p.{len(self._named)}"
+        name = computed(len(self._named))
         expression = found.expression
         code = (
             TextCode(column=name, null=expression.null)
@@ -272,7 +272,9 @@ class _Grouping:
             inner, found = self._inner(node, where)
         except Refused as problem:
             raise (problem if problem.sql else self._refusal(problem.reason, asked)) from None
-        known = next((name for name, value in self.values if value == inner), None)
+        known = next(
+            (name for name, value in self.values if value == inner and self._named[name].typed.kind == found.kind), None
+        )
         if known is not None:
             self._nodes.append((asked, known))
             return known

@@ -232,7 +232,8 @@ class _Select:
         unknown = [key for key in keys if key.axis is None]
         statistics: tuple[Statistic, ...] = tuple(aggregates.statistics)
         if not statistics and not aggregates.quantiles:
-            statistics = (Persons(),)  # the discovered keys alone
+            # The discovered keys alone; where a unit is a row, rows are the persons.
+            statistics = (Rows(),) if relation.known.schema.unit.is_row else (Persons(),)
         if unknown and len(sets) > 1:
             raise self.source.refusal(
                 "grouping sets need declared keys", at=unknown[0].node, hint="declare the column as a category"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from discreet.plan.expressions import Code, Expression, TextCode
-from discreet.plan.relation import JoinPerson, JoinPublic, Plan, Scan, scans
+from discreet.plan.relation import JoinPerson, JoinPublic, Plan, Scan, brought, matched, scans
 from discreet.schema.column import Column
 from discreet.schema.schema import closest
 from discreet.sql.catalog import Catalog, Coded, Known, coded
@@ -122,6 +121,14 @@ class Scope:
                 return alias, PERSON
         return None
 
+    def part(self, node: exp.Expr) -> int | None:
+        """Which part of the person an expression is; -1 for the whole, None where it is none."""
+        found = self._person_part(node)
+        if found is None:
+            return None
+        alias, name = found
+        return self.relation.person[alias].index(name) if name in self.relation.person[alias] else -1
+
     def are_person(self, nodes: list[exp.Expr]) -> bool:
         """Whether expressions together are the whole person, once or more."""
         found = [self._person_part(node) for node in nodes]
@@ -213,8 +220,6 @@ class FromReader:
             )
         _only(self.source, join, {"this", "on", "using", "side", "kind"})
         place = _joins(left.plan) + 1
-        if any(re.match(r"\d+\.", named.name) for named in left.columns()):
-            raise self.source.refusal("a table with a column called like '1.x' cannot be joined", at=join.this)
         known = self._public(join.this)
         if known is not None:
             return self._join_public(left, join, known, place=place, outer=side == "LEFT")
@@ -272,7 +277,8 @@ class FromReader:
             place=place,
             table=known.schema.table,
             content=made.content,
-            on=tuple((match.expression, f"{place}.on{number}") for number, (match, _) in enumerate(matches)),
+            columns=tuple(brought(place, column.name) for column in public.columns),
+            on=tuple((match.expression, matched(place, number)) for number, (match, _) in enumerate(matches)),
             fan_out=made.fan_out,
             outer=outer,
         )
@@ -288,10 +294,9 @@ class FromReader:
                 hint='declare both with person = "…" and the same population',
             )
         lefts, rights = Scope(source=self.source, relation=left), Scope(source=self.source, relation=right)
-        pairs = self._pairs(join)
-        straight = [two if rights.is_person(two) and lefts.is_person(one) else one for one, two in pairs]
-        others = [one if right_ is two else two for (one, two), right_ in zip(pairs, straight, strict=True)]
-        if not rights.are_person(straight) or not lefts.are_person(others) or right.publics:
+        parts = [_same_part(one, two, lefts, rights) for one, two in self._pairs(join)]
+        wanted = set(range(len(next(iter(right.person.values()), ())))) or {-1}
+        if None in parts or (-1 not in parts and set(parts) != wanted) or right.publics:
             raise self.source.refusal(
                 "private tables join on the person's column, and on nothing else",
                 at=join.args.get("on") or join.this,
@@ -301,7 +306,7 @@ class FromReader:
         names = {
             lower: Named(
                 name=named.name,
-                typed=_outside(named.typed, f"{place}.{named.name}", null=named.typed.expression.null or outer),
+                typed=_outside(named.typed, brought(place, named.name), null=named.typed.expression.null or outer),
             )
             for lower, named in columns.items()
         }
@@ -309,14 +314,15 @@ class FromReader:
             source=left.plan,
             place=place,
             other=right.plan,
-            columns=tuple((f"{place}.{named.name}", named.typed.expression) for named in columns.values()),
+            columns=tuple((brought(place, named.name), named.typed.expression) for named in columns.values()),
             outer=outer,
         )
         return replace(
             left,
             plan=plan,
             names={**left.names, alias: names},
-            person={**left.person, alias: right.person[alias]},
+            # Where an outer join found nobody, that side's person is NULL: it is not a name for the person.
+            person=dict(left.person) if outer else {**left.person, alias: right.person[alias]},
         )
 
     def _fresh(self, left: Relation, alias: str, node: exp.Expr) -> None:
@@ -383,11 +389,20 @@ def _belongs(node: exp.Expr, alias: str, by_name: Mapping[str, Column]) -> bool:
     return bool(node.table.lower() == alias) if node.table else node.name.lower() in by_name
 
 
+def _same_part(one: exp.Expr, two: exp.Expr, lefts: Scope, rights: Scope) -> int | None:
+    """Which part of the person both sides of an equality are; -1 for the whole person, None where they are not the same."""
+    for mine, theirs in ((one, two), (two, one)):
+        left, right = lefts.part(mine), rights.part(theirs)
+        if left is not None and left == right:
+            return left
+    return None
+
+
 def _moved(found: Typed, place: int, *, null: bool) -> Typed:
     """A public column under the name that the join gives it."""
     code = found.expression
     assert isinstance(code, Code | TextCode)
-    return _outside(found, f"{place}.{code.column}", null=null)
+    return _outside(found, brought(place, code.column), null=null)
 
 
 def _outside(found: Typed, name: str, *, null: bool) -> Typed:

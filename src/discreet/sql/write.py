@@ -23,6 +23,9 @@ from discreet.sql.emit import allowed_sql, expression_sql, floor_sql, identifier
 #: What the declared table calls the number of a row's person.
 PERSON = f"{OURS}person"
 
+#: What the table of discovered keys calls the number of a key.
+PLACE = f"{OURS}place"
+
 #: Sums come back in two halves of 62 bits each.
 HALF = 62
 
@@ -35,6 +38,11 @@ class Names:
     persons: Callable[[Scan], str]
     public: Callable[[JoinPublic], str]
     found: str = "found"
+
+
+def key_name(number: int) -> str:
+    """What the table of discovered keys calls its columns."""
+    return f"{OURS}key {number}"
 
 
 def shown(scan: Scan) -> str:
@@ -74,11 +82,12 @@ def count_sql(cells: Cells, region: Region, *, names: Names) -> str:
         conditions += _conjuncts(filters[0])
     if cells.found is not None:
         matches = [
-            f"{_plain(of)} IS NOT DISTINCT FROM {names.found}.k{place}" for place, of in enumerate(cells.found.of)
+            f"{_plain(of)} IS NOT DISTINCT FROM {identifier(key_name(place))}"
+            for place, of in enumerate(cells.found.of)
         ]
         text += f"\nJOIN {names.found} ON {' AND '.join(matches)}"
     conditions += [_within(axis) for axis in cells.axes]
-    listed = [f"{_cell(cells, names)} AS cell"]
+    listed = [f"{_cell(cells)} AS cell"]
     for place, statistic in enumerate(cells.statistics):
         told = "" if len(set(filters)) == 1 else _filter(statistic.where)
         listed += _statistic(statistic, told, place)
@@ -131,7 +140,7 @@ def _join_person(plan: JoinPerson, names: Names, region: Region | None) -> _Rows
     inner, other = _relation(plan.source, names, region), _relation(plan.other, names, None)
     word = "LEFT JOIN" if plan.outer else "JOIN"
     own, theirs = base(plan.source), base(plan.other)
-    number = identifier(f"{plan.place}.person")
+    number = identifier(f"{OURS}person {plan.place}")
     listed = [f"{identifier(PERSON)} AS {number}"]
     listed += [f"{expression_sql(expression)} AS {identifier(name)}" for name, expression in plan.columns]
     lines = [f"SELECT {', '.join(listed)}", f"FROM {other.text}", *_where(list(other.conditions))]
@@ -139,7 +148,7 @@ def _join_person(plan: JoinPerson, names: Names, region: Region | None) -> _Rows
     text = inner.text
     left = identifier(PERSON)
     if own != theirs:
-        mine, yours = identifier(f"{plan.place}.mine"), identifier(f"{plan.place}.yours")
+        mine, yours = identifier(f"{OURS}mine {plan.place}"), identifier(f"{OURS}theirs {plan.place}")
         text += (
             f"\n{word} (SELECT a.number AS {mine}, b.number AS {yours} "
             f"FROM {names.persons(own)} AS a JOIN {names.persons(theirs)} AS b ON a.tag = b.tag) ON {left} = {mine}"
@@ -238,9 +247,9 @@ def _within(axis: Axis) -> str:
     return allowed_sql(_plain(axis.of), Allowed(((axis.edges[0], axis.edges[-1]),), axis.null))
 
 
-def _cell(cells: Cells, names: Names) -> str:
+def _cell(cells: Cells) -> str:
     """The flat cell number: each axis in turn, the last one varying fastest."""
-    places = [] if cells.found is None else [(f"{names.found}.place", cells.found.size)]
+    places = [] if cells.found is None else [(identifier(PLACE), cells.found.size)]
     places += [(_place(axis), axis.size) for axis in cells.axes]
     text = ""
     for turn, (place, size) in enumerate(places):
@@ -251,16 +260,20 @@ def _cell(cells: Cells, names: Names) -> str:
 def _place(axis: Axis) -> str:
     """The number of the cell on one axis, for a code within its edges or, if the axis has such a cell, NULL."""
     first, size, bins = axis.edges[0], axis.edges[-1] - axis.edges[0], len(axis.edges) - 1
-    code = f"CAST({identifier(axis.of.column)} AS BIGINT)" if isinstance(axis.of, Code) else expression_sql(axis.of)
+    wide = (size + 1) * bins >= 2**62 or max(abs(first), abs(axis.edges[-1])) >= 2**62
+    code = identifier(axis.of.column) if isinstance(axis.of, Code) else expression_sql(axis.of)
+    # What is wider than 64 bits lies within the edges here; TRY does not rest on the order of evaluation.
+    code = f"{'CAST' if isinstance(axis.of, Code) else 'TRY_CAST'}({code} AS {'HUGEINT' if wide else 'BIGINT'})"
     steps = f"({code} - {first})" if first > 0 else f"({code} + {-first})" if first < 0 else code
     even = all(edge == first + place * size // bins for place, edge in enumerate(axis.edges))
-    if even and (size + 1) * bins < 2**62:
+    if even:
         # With edges at first + place * size // bins, the last edge at or below a code is found by
         # one division: place * size // bins <= x  <=>  place * size < (x + 1) * bins.
         if size % bins:
             steps = f"(({steps} + 1) * {bins} - 1) // {size}"
         elif size > bins:
             steps = f"{steps} // {size // bins}"
+        steps = f"CAST({steps} AS BIGINT)" if wide else steps
         return f"coalesce({steps}, {bins})" if axis.null else steps
     name = _plain(axis.of)
     search = _search(name, axis.edges, 0, bins)

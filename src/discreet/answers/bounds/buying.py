@@ -15,6 +15,7 @@ from discreet.answers.bounds.ends import DISLIKE, SPARE, STAGES, Search, after_s
 from discreet.answers.bounds.limit import limit_of, limit_price
 from discreet.answers.bounds.purse import Purse
 from discreet.answers.bounds.rounding import outward
+from discreet.answers.bounds.terms import Terms
 from discreet.answers.bounds.wishes import ROWS_PER_PERSON, Wishes
 from discreet.answers.sql import spending
 from discreet.curator import Curator, Version
@@ -26,31 +27,6 @@ from discreet.plan.relation import Scan
 from discreet.plan.stability import reach
 from discreet.release import FoundKeys, Measurement, Spending
 from discreet.schema.column import EPOCH, Moment, Number
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
-    """How much to spend, and what for: questions of so many cells at `for_epsilon`."""
-
-    epsilon: Fraction
-    delta: Fraction | None = None
-    cells: int = 50
-    for_epsilon: Fraction = Fraction(1)
-
-    @staticmethod
-    def of(*, epsilon: object, delta: object = None, cells: object = 50, for_epsilon: object = 1) -> Terms:
-        """The terms as somebody wrote them, checked."""
-        if epsilon is None:
-            raise UsageError("say how much to spend", hint="--epsilon 0.05 is enough for many tables")
-        number = exact.number(cells, name="cells")
-        if number.denominator != 1 or not 1 <= number <= 10**9:
-            raise UsageError("cells must be a whole number of at least 1", hint="--cells 50 is for counts by 50 groups")
-        return Terms(
-            epsilon=exact.positive(epsilon, name="epsilon", most=exact.MAX_QUESTION_EPSILON),
-            delta=None if delta is None else exact.probability(delta, name="delta"),
-            cells=int(number),
-            for_epsilon=exact.positive(for_epsilon, name="for-epsilon", most=exact.MAX_QUESTION_EPSILON),
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -46,6 +46,10 @@ BEYOND = Fraction(1, 200)
 #: where it was looked for; and there must be rows enough to outweigh this.
 DISLIKE = 32
 
+#: How much of that lies between the nearest candidate and the next in the first stage: a column that is nowhere
+#: negative shall not become so by chance.
+RELUCTANCE = 4
+
 #: So many rows may lie beyond on top, over epsilon: as many as the noise of a choice hides anyway.
 SPARE = 4
 
@@ -107,8 +111,10 @@ class Search:
     def mechanism(self, end: End, *, epsilon: Fraction, rows: int) -> RankChoice:
         """The choice of one end."""
         size = len(self.candidates(end))
+        first = RELUCTANCE if self.low is None else 0
+        rest = [first + Fraction((DISLIKE - first) * place, size) for place in range(1, size)]
         return RankChoice(
-            dislikes=tuple(Fraction(DISLIKE * place, size) for place in range(size)),
+            dislikes=(Fraction(0), *rest),
             fraction=BEYOND,
             spare=ceil(SPARE * rows / epsilon),
             rows=rows,

@@ -8,8 +8,8 @@ however small B is; where the noise leaves B in doubt it is unbounded, as it mus
 Ratios are directions: a = v / u stands for |u A - v B| <= width(u, v). The width is computed in a fan
 of directions, and between two of them taken as the straight line between theirs. For even, log-concave
 noise it is a norm in (u, v), so that the line is never below it (the convexity of floating bodies).
-Discrete noise deviates from that by its grain, for which the caller adds half a step;
-tests/plan/test_formula.py sums the coverage between the directions.
+Discrete noise deviates from that by its grain, for which the caller adds a step. Between the directions
+it misses at most 1.02 times as often as it says, at scales below 6 (summed in tests/plan/test_formula.py).
 """
 
 from __future__ import annotations

@@ -29,15 +29,15 @@ _UNITS = 1000
 
 # A need is the part of an output's error variance that a statistic's noise makes, in units of that
 # statistic's own sensitivity. An output moves by (its derivative) * (the noise); what is not known
-# before data is touched is taken as it typically is: a mean a quarter of the half range off the
-# centre, a ratio or a spread about half of the largest possible.
+# before data is touched is taken as it typically is. Everything here is a square of such a size.
 
-#: S / N is wrong by (noise of S - mean * noise of N) / N, with the mean at a quarter: a sixteenth in variance.
+#: S / N is wrong by (noise of S - mean * noise of N) / N, with the mean a quarter of the half range off the centre.
 _COUNT_OF_A_MEAN = Fraction(1, 16)
-#: x * x is wrong by 2 x * noise, with x at a quarter.
+#: x * x is wrong by 2 x * noise, with x at such a quarter.
 _SQUARE = Fraction(1, 4)
-#: x * y is wrong by x * (noise of y) + ...: between a sixteenth (x a mean) and a quarter (x a spread).
-_FACTOR = Fraction(1, 8)
+#: x * y is wrong by x * (noise of y) + y * (noise of x). A centred mean is at a quarter, or at half for skewed data;
+#: a mean that is not centred is about as large as its half range; anything else (a spread, a slope) at half.
+_CENTRED_MEAN, _SHIFTED, _OTHER = Fraction(1, 8), Fraction(1), Fraction(1, 4)
 #: x / y is wrong by (noise of x - ratio * noise of y) / y, with the ratio at half.
 _DIVISOR = Fraction(1, 4)
 
@@ -77,11 +77,24 @@ def weigh(formula: Formula, leaf: Callable[[Formula], dict[Name, Fraction] | Non
                 return _most(first, second)
             if operator == "/":
                 return _most(first, _scaled(second, _DIVISOR))
-            return _scaled(first, _SQUARE) if left == right else _scaled(_most(first, second), _FACTOR)
+            if left == right:
+                return _scaled(first, _SQUARE)
+            return _most(_scaled(first, _size(right)), _scaled(second, _size(left)))
         case Call() | And() | Or() | Not() | IsNull() | Clamp() | Compare():
             return _most(*(weigh(part, leaf) for part in children(formula)))
         case _:
             assert_never(formula)
+
+
+def _size(factor: Formula) -> Fraction:
+    """The square of what a factor typically is, in units of its half range."""
+    match factor:
+        case Quotient():
+            return _CENTRED_MEAN
+        case Arithmetic(operator="+" | "-", left=Number()) | Arithmetic(operator="+" | "-", right=Number()):
+            return _SHIFTED
+        case _:
+            return _OTHER
 
 
 def _scaled(found: Mapping[Name, Fraction], factor: Fraction) -> dict[Name, Fraction]:

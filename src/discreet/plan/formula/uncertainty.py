@@ -26,7 +26,7 @@ from discreet.mechanisms.laplace import doubt_of
 from discreet.plan.formula import arithmetic
 from discreet.plan.formula.fieller import Fan, enclose, fan
 from discreet.plan.formula.linear import Linear, Ratio, linear, ratio
-from discreet.plan.formula.nodes import Formula
+from discreet.plan.formula.nodes import Formula, Number
 from discreet.plan.formula.shares import weigh
 from discreet.plan.formula.values import ends, evaluate
 
@@ -63,7 +63,7 @@ def _levels(formula: Formula, confidence: Fraction) -> Mapping[Formula, Fraction
 
 def _atom_need(formula: Formula) -> dict[Formula, Fraction] | None:
     """What is enclosed by itself: a linear formula, which needs nothing if no noise is left in it, or a ratio."""
-    found = linear(formula)
+    found = None if isinstance(formula, Number) else linear(formula)
     if found is not None:
         return {formula: Fraction(1 if found.weights else 0)}
     return None if ratio(formula) is None else {formula: Fraction(1)}
@@ -123,8 +123,8 @@ def _fan(form: Ratio, laws: tuple[tuple[int, Law], ...], confidence: Fraction) -
         alike = np.round(weights * np.sqrt(variances), 9)
         _, firsts, places = np.unique(alike, axis=0, return_index=True, return_inverse=True)
         found = half_widths(weights[firsts], [noise for _, _, noise in parts], confidence=confidence)
-        # Between two directions the widths of discrete noise jump by about half of its finest step.
-        return np.asarray(found + weights[firsts].min(axis=1) / 2)[places.ravel()]
+        # Between two directions the widths of discrete noise jump, by less than its finest step.
+        return np.asarray(found + weights[firsts].min(axis=1))[places.ravel()]
 
     first, last = (max(math.sqrt(float(side**2 @ variances)), 1e-100) for side in sides)
     return fan(*ends(form.low, form.high), deviations=(first, last), widths=widths)

@@ -1,0 +1,34 @@
+"""Terms: how much to spend on bounds, and what for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet import exact
+from discreet.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """How much to spend, and what for: questions of so many cells at `for_epsilon`."""
+
+    epsilon: Fraction
+    delta: Fraction | None = None
+    cells: int = 50
+    for_epsilon: Fraction = Fraction(1)
+
+    @staticmethod
+    def of(*, epsilon: object, delta: object = None, cells: object = 50, for_epsilon: object = 1) -> Terms:
+        """The terms as somebody wrote them, checked."""
+        if epsilon is None:
+            raise UsageError("say how much to spend", hint="--epsilon 0.05 is enough for many tables")
+        number = exact.number(cells, name="cells")
+        if number.denominator != 1 or not 1 <= number <= 10**9:
+            raise UsageError("cells must be a whole number of at least 1", hint="--cells 50 is for counts by 50 groups")
+        return Terms(
+            epsilon=exact.positive(epsilon, name="epsilon", most=exact.MAX_QUESTION_EPSILON),
+            delta=None if delta is None else exact.probability(delta, name="delta"),
+            cells=int(number),
+            for_epsilon=exact.positive(for_epsilon, name="for-epsilon", most=exact.MAX_QUESTION_EPSILON),
+        )

@@ -1,0 +1,200 @@
+"""What rows_per_person takes away, for several limits, beside the noise that each would bring.
+
+Bought is one histogram: persons by how many rows they have, which one person moves by 1. The rest is arithmetic
+on noisy numbers. No noise of this kind shows a few persons who own many rows, so what they own is a guess, and is
+called one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet.answers.bounds.limit import FAR, ROWS_CODE
+from discreet.answers.bounds.terms import Terms
+from discreet.curator import Version
+from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.plan.cells import Axis
+from discreet.plan.inquiry import Inquiry
+from discreet.plan.price import Price, price
+from discreet.plan.relation import Scan
+from discreet.plan.stability import reach
+from discreet.plan.statistics import Rows
+from discreet.release import Measurement, NoisyCells
+
+CONFIDENCE = Fraction(95, 100)
+
+#: The limits that are compared.
+COMPARED = tuple(number * 10**power for power in range(9) for number in (1, 2, 5))
+
+#: Most buckets are empty; that any of those at the top shows all the same has a chance of one in so many.
+RARELY = 1000
+
+#: Above the buckets that show, so many more tell by their sum whether there is anybody.
+TELLING = 3
+
+#: The exponent of a tail is not guessed outside of this: nearer to 1 the rows of a few persons would be everything.
+EXPONENTS = (1.25, 6.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bucket:
+    """Persons with more than `low` rows and at most `high` (None: any number). Noisy. `seen`: more than noise."""
+
+    low: int
+    high: int | None
+    noisy_persons: int
+    seen: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """What a limit would do to a count: the share of rows left out, its noise, and how wrong a cell is in all.
+
+    left_out: None where nothing can be said. error: the mean distance of one of so many cells from the truth.
+    guessed: what lies beyond this limit is not seen, and follows the tail of what is.
+    """
+
+    rows: int
+    declared: bool
+    left_out: float | None
+    plus_minus: int
+    error: float
+    guessed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Truncation:
+    """Persons by how many rows they have, and what several limits would do. `plus_minus` is of each bucket."""
+
+    buckets: tuple[Bucket, ...]
+    plus_minus: int
+    limits: tuple[Limit, ...]
+
+    @property
+    def best(self) -> Limit:
+        """The limit with the smallest error, the smallest of equals."""
+        return min(self.limits, key=lambda limit: (limit.error, limit.rows))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tail:
+    """Persons above the buckets that show: by a power law, (start / rows)^exponent of them have more rows."""
+
+    start: float
+    persons: float
+    exponent: float
+
+    def beyond(self, limit: int) -> float:
+        """The rows that they have beyond a limit."""
+        ratio = min(1.0, self.start / limit) if limit else 1.0
+        above: float = self.start * ratio ** (self.exponent - 1) / (self.exponent - 1)
+        return self.persons * (max(0.0, self.start - limit) + above)
+
+
+def roster_price(version: Version, *, epsilon: Fraction) -> Price:
+    """Persons by how many rows they have: one person is one row of the roster, so one count moves by 1."""
+    plan = Scan(table=version.table, version=version.number, roster=True)
+    edges = tuple(limit + 1 for limit in _edges(version.schema.unit.rows))
+    axis = Axis(of=ROWS_CODE, edges=(1, *edges, FAR), null=False, labels=())
+    return price(
+        Inquiry(plan=plan, sets=((axis,),), statistics=(Rows(),)),
+        reach(plan, {version.table: version.schema}),
+        needs={},
+        epsilon=epsilon,
+    )
+
+
+def _edges(declared: int) -> list[int]:
+    """The limits that are compared: round ones, and the declared one."""
+    return sorted({*COMPARED, declared})
+
+
+def truncation(measured: Measurement, terms: Terms, *, declared: int) -> Truncation:
+    """What limits would do, from the noisy histogram."""
+    (part,) = measured.parts
+    assert isinstance(part, NoisyCells)
+    (noisy,), (law,) = part.noisy_values, part.laws
+    edges = _edges(declared)
+    hidden = law.half_width(1 - Fraction(1, RARELY * len(noisy)))
+    # One person taken for real in the highest bucket would own more rows than all others. Below the first bucket that
+    # shows, noise is as likely to add as to take away, and all are taken as they are.
+    top = max((place for place, count in enumerate(noisy) if count > hidden), default=-1)
+    buckets = tuple(
+        Bucket(low=low, high=high, noisy_persons=count, seen=place <= top)
+        for place, (low, high, count) in enumerate(zip([0, *edges], [*edges, None], noisy, strict=True))
+    )
+    tail = tail_of(buckets, top)
+    listed = [limit for place, limit in enumerate(edges) if place <= top + TELLING or limit == declared]
+    return Truncation(
+        buckets=buckets,
+        plus_minus=law.half_width(CONFIDENCE),
+        limits=tuple(_limit(limit, buckets, tail, terms, declared=declared) for limit in listed),
+    )
+
+
+def tail_of(buckets: Sequence[Bucket], top: int) -> Tail | None:
+    """Who may lie above the highest bucket that shows: a few, by the sum of the next ones, thinning out as below.
+
+    Where numbers thin out faster and faster, so do they here.
+    """
+    start = buckets[top].high
+    persons = sum(bucket.noisy_persons for bucket in buckets[top + 1 : top + 1 + TELLING])
+    if top < 0 or start is None or persons <= 0:
+        return None
+    # How many have more rows than each edge below, from `start` down.
+    above = {start: persons}
+    for bucket in buckets[top::-1]:
+        persons += bucket.noisy_persons
+        above[bucket.low] = persons
+    middle = next((edge for edge in above if 2 * edge <= start), 0)
+    lower = next((edge for edge in above if 2 * edge <= middle), 0)
+    near, far = _exponent(above, middle, start), _exponent(above, lower, middle)
+    least, most = EXPONENTS
+    return Tail(start=start, persons=above[start], exponent=min(most, max(least, near, 2 * near - far)))
+
+
+def _exponent(above: Mapping[int, int], low: int, high: int) -> float:
+    """Of the power law between two edges; 0 where there is none."""
+    if low == 0 or above[low] <= above[high] or above[high] <= 0:
+        return 0.0
+    return math.log(above[low] / above[high]) / math.log(high / low)
+
+
+def _limit(limit: int, buckets: Sequence[Bucket], tail: Tail | None, terms: Terms, *, declared: int) -> Limit:
+    """How wrong counts would be, in cells of one size: noise of scale s and a bias b together are off by
+    b + s exp(-b / s) in the mean."""
+    seen = [bucket for bucket in buckets if bucket.seen]
+    above = [0.0 if tail is None else tail.beyond(each) for each in (limit, 0)]
+    beyond = max(0.0, above[0] + sum(bucket.noisy_persons * _excess(bucket, limit) for bucket in seen))
+    rows = above[1] + sum(bucket.noisy_persons * _excess(bucket, 0) for bucket in seen)
+    noise = DiscreteLaplace(scale=limit / terms.for_epsilon)
+    scale, bias = float(noise.scale), beyond / terms.cells
+    return Limit(
+        rows=limit,
+        declared=limit == declared,
+        left_out=min(1.0, beyond / rows) if rows > 0 else None,
+        plus_minus=noise.half_width(CONFIDENCE),
+        error=bias + scale * math.exp(-bias / scale),
+        guessed=all(bucket.high is not None and bucket.high <= limit for bucket in seen),
+    )
+
+
+def _excess(bucket: Bucket, limit: int) -> float:
+    """How many rows beyond a limit a person of a bucket has in the mean, if r rows are as common as 1 / r.
+
+    A limit lies between buckets, so that they are all beyond it or none.
+    """
+    high = bucket.high if bucket.high is not None else 2 * bucket.low
+    if high <= limit:
+        return 0.0
+    return (high - bucket.low) / _harmonic(bucket.low, high) - limit
+
+
+def _harmonic(low: int, high: int) -> float:
+    """The sum of 1 / r over low < r <= high."""
+    if high - low <= 1000:
+        return sum(1 / number for number in range(low + 1, high + 1))
+    return math.log((high + 0.5) / (low + 0.5))  # to a millionth
