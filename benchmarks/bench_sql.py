@@ -1,8 +1,8 @@
 """SQL at the speed of the raw query: Discreet beside raw DuckDB and the peers "smartnoise" and "opendp".
 
 Ten million rows, six queries, each row a person and then a person with many rows: CPU time, error and memory of whole
-questions, and the latency at 10,000 rows. `--quick`: one million rows, without what
-is slow (OpenDP, and SmartNoise beyond 10 CPU s), printed and not kept.
+questions, and the latency at 10,000 rows. `--quick`: one million rows, without what is slow (OpenDP, and SmartNoise
+beyond 10 CPU s), printed and not kept.
 """
 
 from __future__ import annotations

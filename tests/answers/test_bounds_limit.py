@@ -87,7 +87,9 @@ def test_nobody_and_few_get_the_least_limit():
 def test_a_limit_is_hardly_ever_absurd():
     """Beyond the largest person there are a hundred candidates, of which nothing says that they are wrong."""
     counts = sizes(10_000)
-    chances = np.array(limit_choice(epsilon=Fraction(1, 20), cells=CELLS, for_epsilon=FOR_EPSILON).chances(histogram(counts)))
+    chances = np.array(
+        limit_choice(epsilon=Fraction(1, 20), cells=CELLS, for_epsilon=FOR_EPSILON).chances(histogram(counts))
+    )
     assert chances[np.array(LIMITS) > 10 * counts.max()].sum() < 1e-4
 
 

@@ -52,7 +52,9 @@ def write_rows(path, rows, names=NAMES):
         csv.writer(stream).writerows([names, *rows])
 
 
-def make(folder, rows, *, person=True, extra="", columns=COLUMNS, budget="{ epsilon = 100.0, delta = 1e-5 }", bits=None):
+def make(
+    folder, rows, *, person=True, extra="", columns=COLUMNS, budget="{ epsilon = 100.0, delta = 1e-5 }", bits=None
+):
     """A project with one declared table. `bits`: the number of a fixed source of noise."""
     discreet.init(folder)
     write_rows(folder / "visits.csv", rows)

@@ -162,3 +162,24 @@ def check_unit(rows: Counter, schema: Schema) -> None:
         own = of(rows, tag)
         assert own.total() <= schema.unit.rows
         assert len({tuple(codes[place] for place in constants) for _, codes in own}) == 1
+
+
+class Rewriting:
+    """A connection on which every statement is changed, and at least one must be."""
+
+    def __init__(self, connection, old, new):
+        self._connection, self._old, self._new, self._met = connection, old, new, False
+
+    def _rewritten(self, sql):
+        self._met |= self._old in sql
+        return sql.replace(self._old, self._new)
+
+    def execute(self, sql, *parameters):
+        return self._connection.execute(self._rewritten(sql), *parameters)
+
+    def sql(self, sql):
+        return self._connection.sql(self._rewritten(sql))
+
+    def close(self):
+        self._connection.close()
+        assert self._met, "the SQL that the bug is planted in is not there any more"

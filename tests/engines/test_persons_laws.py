@@ -18,7 +18,7 @@ from discreet.engines.memory import MemoryEngine
 from discreet.schema.column import Category, Number, Text
 from discreet.schema.schema import Schema
 from discreet.schema.unit import PrivacyUnit
-from engines.persons_tables import File, Persons, check_unit, declared, of, persons
+from engines.persons_tables import File, Persons, Rewriting, check_unit, declared, of, persons
 
 DUCKDB = DuckDBEngine(threads=1)
 MEMORY = MemoryEngine()
@@ -119,27 +119,6 @@ def caught(run, plant, engine=DUCKDB, by=AssertionError):
     plant()
     with pytest.raises(by):
         run(engine)
-
-
-class Rewriting:
-    """A connection on which every statement is changed, and at least one must be."""
-
-    def __init__(self, connection, old, new):
-        self._connection, self._old, self._new, self._met = connection, old, new, False
-
-    def _rewritten(self, sql):
-        self._met |= self._old in sql
-        return sql.replace(self._old, self._new)
-
-    def execute(self, sql, *parameters):
-        return self._connection.execute(self._rewritten(sql), *parameters)
-
-    def sql(self, sql):
-        return self._connection.sql(self._rewritten(sql))
-
-    def close(self):
-        self._connection.close()
-        assert self._met, "the SQL that the bug is planted in is not there any more"
 
 
 @pytest.fixture

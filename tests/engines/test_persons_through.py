@@ -19,8 +19,7 @@ from discreet.errors import SchemaError, UsageError
 from discreet.schema.column import Number
 from discreet.schema.schema import Schema, Table
 from discreet.schema.unit import PrivacyUnit
-from engines.persons_tables import TAG_KEY, File, check_unit, declared, of
-from engines.test_persons_laws import Rewriting
+from engines.persons_tables import TAG_KEY, File, Rewriting, check_unit, declared, of
 
 DUCKDB = DuckDBEngine(threads=1)
 MEMORY = MemoryEngine()
@@ -196,8 +195,11 @@ def shops(draw) -> Shop:
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 def test_engines_reach_the_same_persons(folder, shop):
     items, path = shop.write(folder)
-    expected, found = (declared(engine, items, folder, path=path) for engine in (MEMORY, DUCKDB))
-    assert expected == found
+    for forgotten in ([tag("y")], []):
+        expected, found = (
+            declared(engine, items, folder, path=path, forgotten=forgotten) for engine in (MEMORY, DUCKDB)
+        )
+        assert expected == found
     check_unit(found[1], items.schema)
     left(DUCKDB, folder, shop, found[1])
 

@@ -43,12 +43,12 @@ _numbers = count()
 class Declared:
     """The declared tables of one of two neighbours."""
 
-    engine: DuckDBEngine
+    engine: DuckDBEngine | MemoryEngine
     files: Mapping[str, Path]
 
     @staticmethod
-    def make(sources: Mapping[str, Source], folder: Path, engine: DuckDBEngine) -> "Declared":
-        """Write the sources and declare them, by the real engine."""
+    def make(sources: Mapping[str, Source], folder: Path, engine: DuckDBEngine | MemoryEngine) -> "Declared":
+        """Write the sources and declare them."""
         files = {}
         for source in sources.values():
             source.write(folder)
@@ -57,6 +57,13 @@ class Declared:
             keys = {} if source.schema.unit.is_row else {"key": KEY, "tag_key": TAG_KEY, "path": source.path}
             engine.declare(source.table, folder=folder, target=files[name], **keys)
         return Declared(engine=engine, files=files)
+
+    def rows(self, table: str) -> Counter:
+        """The declared rows, with the tags of their persons."""
+        beside = persons_file(self.files[table])
+        tags = {row["number"]: row["tag"] for row in _rows(beside)} if beside.is_file() else {}
+        found = [{**row, PERSON: tags.get(row.get(PERSON))} for row in _rows(self.files[table])]
+        return Counter(tuple(row.items()) for row in found)
 
     def tables(self, asked: Asked) -> Tables:
         return Tables(files={scan: self.files[scan.table] for scan in asked.tables}, publics=asked.publics)
@@ -109,6 +116,10 @@ class Pair:
             alone.forget()
         else:
             unit = {name: whole.records(name, world.person) for name in world.sources}
+        reference = Declared.make(world.sources, folder, MemoryEngine())
+        for name in world.sources:
+            assert whole.rows(name) == reference.rows(name), f"the engine and the reference declare another {name}"
+        reference.forget()
         less = Declared.make(world.neighbour(), folder, engine)
         return Pair(world=world, catalog=catalog, whole=whole, less=less, unit=unit)
 
@@ -155,7 +166,9 @@ class Law:
     def _outside(self, found: Price, pair: Pair) -> bool:
         """Whether the unit lies outside the region, judged by each of its declared rows: then nothing may change."""
         table = base(found.inquiry.plan).table
-        return not any(record in found.region for record in pair.unit[table])
+        inside = {record in found.region for record in pair.unit[table]}
+        assert len(inside) <= 1, "a unit is half inside the region"
+        return True not in inside
 
     def _measure(self, step: Measure, found: Price, pair: Pair, asked: Asked, keys, *, outside: bool) -> Fraction:
         vectors = self._vectors(step, found, pair, asked, keys)

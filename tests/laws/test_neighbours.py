@@ -37,7 +37,9 @@ def run(folder, engine, *, pairs: int, seed: int | None, worlds=worlds) -> Count
     """So many pairs of neighbours, each with a question; what was seen. With a seed, always the same ones."""
     law = Law()
 
-    @settings(max_examples=5, deadline=None, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=5, deadline=None, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
+    )
     @given(world=worlds, number=st.integers(0, 2**40))
     def neighbours(world, number):
         pair = Pair.make(world, folder, engine)

@@ -242,10 +242,12 @@ class _Naming:
 
 
 @st.composite
-def declared(draw, *, constants: bool, most: int = 5) -> tuple[tuple[str, Column], ...]:
-    """Columns with their kinds; always a number with bounds and a category among them."""
+def declared(
+    draw, *, constants: bool, most: int = 5, always: tuple[str, ...] = ("integer", "category")
+) -> tuple[tuple[str, Column], ...]:
+    """Columns with their kinds."""
     naming = _Naming(draw)
-    kinds = ["integer", "category", *draw(st.lists(st.sampled_from(KINDS), min_size=1, max_size=most - 2))]
+    kinds = [*always, *draw(st.lists(st.sampled_from(KINDS), min_size=1, max_size=most - 2))]
     return tuple(
         (kind, draw(columns(naming.name(kind), kind, constant=constants and draw(st.integers(0, 2)) == 0)))
         for kind in kinds
@@ -345,7 +347,7 @@ def _without(rows, parts: int, person) -> tuple[tuple[object, ...], ...]:
 @st.composite
 def _owned(draw, name: str, parts, ids, loud: bool) -> Source:
     """A table with the person's own columns; the first person has many rows, the others a few, some rows nobody."""
-    found = draw(declared(constants=True, most=4))
+    found = draw(declared(constants=True, most=4, always=("integer", "category", *["text"] * loud)))
     types = draw(typed(found))
     unit = PrivacyUnit(person=parts, rows=draw(st.integers(1, 4)))
     schema = Schema(table=name, columns=tuple(column for _, column in found), unit=unit)

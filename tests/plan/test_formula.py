@@ -357,52 +357,99 @@ def test_comparisons_are_sure_or_open():
     assert (low.tolist(), high.tolist()) == ([0, 0, 1], [0, 1, 1])
 
 
-def trees():
-    """Formulas over three cells, of any shape."""
-    leaves = st.one_of(
-        st.integers(0, 2).map(f.Cell),
-        st.sampled_from([number(None), number(0), number(2), number("-1/3")]),
-    )
-
-    def grow(inner):
-        truths = st.builds(f.Compare, st.sampled_from(["=", "<>", "<", "<=", ">", ">="]), inner, inner)
-        pairs = st.tuples(inner, inner)
-        return st.one_of(
-            st.builds(f.Arithmetic, st.sampled_from("+-*/"), inner, inner),
-            inner.map(lambda part: f.Arithmetic("*", part, part)),
-            st.builds(lambda a, b: f.Quotient(a, b, Fraction(-5), Fraction(5)), inner, inner),
-            st.builds(f.Call, st.sampled_from(["abs", "sqrt", "floor", "ceil", "round"]), inner.map(lambda a: (a,))),
-            st.builds(f.Call, st.sampled_from(["least", "greatest", "coalesce", "nullif"]), pairs),
-            inner.map(lambda part: f.Call("round", (part, number(-1)))),
-            inner.map(lambda part: f.Clamp(part, Fraction(-4), Fraction(40))),
-            truths,
-            truths.map(f.Not),
-            inner.map(f.IsNull),
-            st.builds(lambda a, b: f.And((a, b)), truths, truths),
-            st.builds(lambda a, b: f.Or((a, b)), truths, truths),
-        )
-
-    return st.recursive(leaves, grow, max_leaves=8)
+def test_misses_add_to_what_is_allowed():
+    for formula in formulas().values():
+        levels = uncertainty._levels(formula, SURE)
+        assert sum(1 - level for level in levels.values()) == 1 - SURE
+    shares = uncertainty._levels(formulas()["var_pop"], SURE)
+    assert len(shares) == 2
+    assert min(shares.values()) == 1 - Fraction(2, 3) * (1 - SURE)  # the squares matter twice as much
 
 
-@settings(max_examples=400)
-@given(
-    formula=trees(),
-    boxes=st.lists(st.tuples(st.integers(-6, 6), st.integers(0, 5)), min_size=3, max_size=3),
-)
-def test_interval_arithmetic_holds_every_value(formula, boxes):
-    """Whatever the formula: its value at each point of a box lies in the interval of the box."""
-    known = {
-        f.Cell(place): (np.array(float(low)), np.array(float(low + size))) for place, (low, size) in enumerate(boxes)
-    }
+def test_a_sum_of_combined_measurements():
+    law = DiscreteLaplace(scale=Fraction(10))
+    both = Combined(parts=((Fraction(1, 4), law), (Fraction(3, 4), law)))
+    low, high = f.interval(f.Arithmetic("+", f.Cell(0), f.Cell(1)), [np.array([0])] * 2, [both, law], SURE)
+    flat = Combined(parts=(*both.parts, (Fraction(1), law)))
+    assert high[0] == -low[0] == pytest.approx(flat.half_width(SURE))
+    low, high = f.interval(formulas()["average"], [np.array([1000]), np.array([100])], [both, both], SURE)
+    other, another = f.interval(formulas()["average"], [np.array([1000]), np.array([100])], [law, law], SURE)
+    assert high[0] - low[0] < 0.9 * (another[0] - other[0])
+
+
+def test_noise_beyond_the_bounds_leaves_an_interval_at_the_bound():
+    noise = [DiscreteLaplace(scale=Fraction(2)), DiscreteLaplace(scale=Fraction(100))]
+    low, high = f.interval(formulas()["average"], [np.array([100, 100]), np.array([10**5, -(10**5)])], noise, SURE)
+    assert high[0] == 100 and 90 < low[0] < 99
+    assert low[1] == 0 and 1 < high[1] < 10
+
+
+#: Boxes for three statistics, and points of each: its ends and its middle.
+LOWS, SIZES = (np.array(part) for part in zip(*itertools.product(range(-3, 4), (0, 1, 4)), strict=True))
+PICKED = np.random.default_rng(1).integers(0, LOWS.size, (3, 600))
+ENDS = [(LOWS[pick].astype(float), (LOWS + SIZES)[pick].astype(float)) for pick in PICKED]
+POINTS = [
+    np.stack([low + part * (high - low) for part in parts])
+    for (low, high), parts in zip(ENDS, zip(*itertools.product((0, 0.5, 1), repeat=3), strict=True), strict=True)
+]
+
+
+def faults(formula):
+    """How many values of a formula, at points of boxes, lie outside the interval of their box."""
+    known = {f.Cell(place): ends for place, ends in enumerate(ENDS)}
     with np.errstate(all="ignore"):
         low, high = arithmetic.enclosed(formula, known)
-    sides = [sorted({low, low + size // 2, low + size}) for low, size in boxes]
-    points = [np.array(axis, dtype=float) for axis in zip(*itertools.product(*sides), strict=True)]
-    found = f.evaluate(formula, points)
-    inside = np.isnan(found) | (low <= found + 1e-9 * np.abs(found)) & (found - 1e-9 * np.abs(found) <= high)
-    assert inside.all()
-    assert not np.isnan(found).any() or arithmetic.nullable(formula)
+    found = f.evaluate(formula, POINTS)
+    null = np.isnan(found)
+    assert arithmetic.nullable(formula) or not null.any()
+    room = 1e-9 * np.abs(found)
+    return int(np.count_nonzero(~null & ((found < low - room) | (found > high + room))))
+
+
+def grown(one, two):
+    """Every node over two formulas."""
+    truths = [f.Compare(operator, one, two) for operator in ("=", "<>", "<", "<=", ">", ">=")]
+    return [
+        *(f.Arithmetic(operator, one, two) for operator in "+-*/"),
+        f.Arithmetic("*", one, one),
+        f.Quotient(one, two, Fraction(-5), Fraction(5)),
+        *(f.Call(name, (one,)) for name in ("abs", "sqrt", "floor", "ceil", "round")),
+        *(f.Call(name, (one, two)) for name in ("least", "greatest", "coalesce", "nullif")),
+        f.Call("round", (one, number(-1))),
+        f.Clamp(one, Fraction(-(10**6)), Fraction(10**6)),
+        *truths,
+        *(f.Not(truth) for truth in truths),
+        *(f.IsNull(part) for part in (one, two)),
+        f.And((truths[2], truths[1])),
+        f.Or((truths[0], truths[4])),
+    ]
+
+
+OPERANDS = [
+    f.Cell(0),
+    f.Cell(1),
+    number(None),
+    number(0),
+    number(2),
+    f.Arithmetic("/", f.Cell(0), f.Cell(1)),
+    f.Arithmetic("/", number(1), f.Cell(2)),
+    f.Call("sqrt", (f.Cell(2),)),
+    f.Call("nullif", (f.Cell(1), number(0))),
+]
+
+
+@pytest.mark.parametrize("one", OPERANDS, ids=str)
+def test_interval_arithmetic_holds_every_value(one):
+    """Every node over every pair of operands: its value at each point of a box lies in the interval of the box."""
+    for two in OPERANDS:
+        for formula in grown(one, two):
+            assert faults(formula) == 0, formula
+
+
+@settings(max_examples=150)
+@given(st.recursive(st.sampled_from(OPERANDS), lambda inner: st.builds(grown, inner, inner).flatmap(st.sampled_from)))
+def test_interval_arithmetic_of_deep_formulas(formula):
+    assert faults(formula) == 0
 
 
 # --- needs, splits, digits ------------------------------------------------------------------------------------------

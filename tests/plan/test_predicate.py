@@ -4,6 +4,8 @@ import duckdb
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from plan.trees import DOMAINS as TREE_DOMAINS
+from plan.trees import Trees
 
 from discreet.accounting.region import (
     ANYTHING,
@@ -16,7 +18,41 @@ from discreet.accounting.region import (
     Region,
     hull,
 )
-from discreet.plan.predicate import FALSE, TRUE, Every, Member, Some, every, holds, member, region, some, to_data
+from discreet.errors import Refused
+from discreet.plan.evaluate import held, value, values
+from discreet.plan.expressions import (
+    Absolute,
+    Code,
+    Length,
+    Lookup,
+    Lower,
+    Over,
+    Part,
+    Plus,
+    Start,
+    TextCode,
+    Times,
+    Whole,
+    columns,
+)
+from discreet.plan.predicate import (
+    FALSE,
+    MOST_TRIED,
+    TRUE,
+    Every,
+    Member,
+    Some,
+    Test,
+    every,
+    holds,
+    member,
+    negation,
+    region,
+    some,
+    span,
+    to_data,
+    within,
+)
 
 #: Two small columns of numbers and one of text: every record can be tried.
 DOMAINS = {
@@ -219,3 +255,138 @@ def test_nothing_and_everything():
     assert region(FALSE).boxes == ()
     assert member("a", Allowed.interval(-9, 9) | ONLY_NULL, DOMAINS["a"]) == TRUE
     assert member("a", Allowed.interval(9, 99), DOMAINS["a"]) == FALSE
+
+
+AGE, SIGNED = Code("age", 0, 120, null=True), Code("n", -60, 60, null=False)
+COST, NOTE = Code("cost", -10_000, 2_000_000, null=True), TextCode("note")
+
+
+@settings(max_examples=300)
+@given(seed=st.integers(0, 2**32))
+def test_a_condition_holds_for_the_same_records_in_whichever_form(seed):
+    trees = Trees(seed)
+    of = trees.words() if trees.random.random() < 0.2 else trees.number(3)
+    allowed = trees.allowed(of)
+    form = within(of, allowed, TREE_DOMAINS)
+    rows = [trees.record() for _ in range(25)]
+    assert held(form, rows) == [found in allowed for found in values(of, rows)]
+    inside = region(form)
+    assert all(record in inside for record, holds_ in zip(rows, held(form, rows), strict=True) if holds_)
+
+
+@settings(max_examples=200)
+@given(seed=st.integers(0, 2**32))
+def test_negation_is_the_opposite(seed):
+    trees = Trees(seed)
+    form = trees.predicate()
+    rows = [trees.record() for _ in range(25)]
+    opposite = negation(form, TREE_DOMAINS)
+    assert held(opposite, rows) == [not holds_ for holds_ in held(form, rows)]
+    assert held(negation(opposite, TREE_DOMAINS), rows) == held(form, rows)
+
+
+@settings(max_examples=200)
+@given(seed=st.integers(0, 2**32))
+def test_an_expression_of_one_small_column_becomes_a_set_of_its_values(seed):
+    """Exactly: the region of such a condition is the condition."""
+    trees = Trees(seed)
+    of = trees.number(3)
+    small = columns(of) <= {"a"} or columns(of) <= {"b"}
+    if not small or of.size > 300:
+        of = Absolute(Times(SIGNED, Plus(SIGNED, Whole(trees.random.randint(-50, 50)))))
+    form = within(of, trees.allowed(of), TREE_DOMAINS)
+    assert not isinstance(form, Test)
+    (name,) = columns(of) or {"a"}
+    domain = span(SIGNED) if name == "n" else TREE_DOMAINS[name]
+    rows = [{name: code} for code in [*range(domain.runs[0][0], domain.runs[0][1]), *([None] if domain.null else [])]]
+    assert [record in region(form) for record in rows] == held(form, rows)
+
+
+RISING = [
+    lambda draw, inner: Plus(inner, Whole(draw(st.integers(-99, 99)))),
+    lambda draw, inner: Times(inner, Whole(draw(st.integers(-9, 9).filter(bool)))),
+    lambda draw, inner: Over(inner, Whole(draw(st.integers(1, 40)))),
+    lambda draw, inner: Over(inner, Whole(draw(st.integers(1, 40))), "zero"),
+    lambda draw, inner: Over(inner, Whole(draw(st.integers(1, 40))), "nearest"),
+]
+
+
+@settings(max_examples=300)
+@given(data=st.data())
+def test_rising_steps_over_a_large_column_become_a_set_of_its_values(data):
+    of = COST
+    for kind in data.draw(st.lists(st.sampled_from(RISING), min_size=1, max_size=4)):
+        of = kind(data.draw, of)
+    ends = st.one_of(st.integers(of.low - 2, of.high + 2), st.integers(-12, 12), st.none())
+    low, high, null = data.draw(ends), data.draw(ends), data.draw(st.booleans())
+    allowed = Allowed(Allowed.interval(low, high).runs, null)
+    form = within(of, allowed)
+    assert form in (TRUE, FALSE) or isinstance(form, Member)
+    runs = form.allowed.runs if isinstance(form, Member) else ()
+    near = {end + step for run in runs for end in run if end is not None for step in (-1, 0, 1)}
+    codes = [None, *near, -10_000, 2_000_000, *range(-60, 60), data.draw(st.integers(-10_000, 2_000_000))]
+    for code in codes:
+        if code is None or -10_000 <= code <= 2_000_000:
+            record = {"cost": code}
+            assert holds(form, record) == (value(of, record) in allowed), (of, code)
+
+
+@pytest.mark.parametrize("build", [
+    lambda day: Start("month", day), lambda day: Start("week", day), lambda day: Start("quarter", day),
+    lambda day: Start("year", day), lambda day: Part("year", day), lambda day: Times(Start("month", day), Whole(86_400)),
+    lambda day: Plus(Part("year", Over(Times(day, Whole(24)), Whole(24))), Whole(-1900)),
+])  # fmt: skip
+def test_calendar_steps_become_a_set_of_days(build):
+    day = Code("day", -25_000, 20_000, null=True)
+    of = build(day)
+    for code in range(-25_000, 20_000, 1013):
+        inner = value(of, {"day": code})
+        for allowed in (Allowed.of([inner]), Allowed.interval(inner, None), Allowed.interval(None, inner)):
+            form = within(of, allowed)
+            assert isinstance(form, Member | type(TRUE))
+            for near in range(max(code - 40, -25_000), min(code + 40, 20_000)):
+                assert holds(form, {"day": near}) == (value(of, {"day": near}) in allowed)
+
+
+def test_forms_of_conditions_on_expressions():
+    assert within(Over(AGE, Whole(10)), Allowed.of([3])) == Member("age", Allowed.interval(30, 40))
+    assert within(Lookup(AGE, (None,) * 60 + (1,) * 61, 0), ONLY_NULL) == Member("age", Allowed.interval(0, 60) | ONLY_NULL)
+    assert within(NOTE, Allowed.of(["a"])) == Member("note", Allowed.of(["a"]))
+    assert within(AGE, Allowed.interval(-5, 500)) == Member("age", Allowed.interval(0, 121))
+    assert within(AGE, Allowed.interval(-5, 500) | ONLY_NULL) == TRUE
+    assert within(Absolute(SIGNED), Allowed.interval(99, None)) == FALSE
+    assert within(Whole(3), Allowed.of([3])) == TRUE
+    both = Plus(AGE, SIGNED)
+    assert within(both, Allowed.interval(100, None)) == Test(both, Allowed.interval(100, 181))
+    large = Absolute(COST)  # one column, but more codes than are tried, and it does not rise
+    assert COST.high - COST.low > MOST_TRIED
+    assert within(large, Allowed.interval(5, None)) == Test(large, Allowed.interval(5, 2_000_001))
+
+
+def test_conditions_on_one_expression_are_one():
+    both = Plus(AGE, SIGNED)
+    low, high = within(both, Allowed.interval(10, None)), within(both, Allowed.interval(None, 20))
+    assert every([low, high]) == Test(both, Allowed.interval(10, 20))
+    assert some([low, high, within(both, ONLY_NULL)], {}) == TRUE
+    assert every([low, within(both, Allowed.interval(None, 5))]) == FALSE
+    assert every([low, low]) == low
+    other = within(Lower(NOTE), Allowed.of(["x"]))
+    assert every([other, low]) == every([low, other])
+    assert to_data(every([other, low])) == to_data(every([low, other]))
+
+
+def test_the_region_of_an_expression_is_everything():
+    test = within(Plus(AGE, SIGNED), Allowed.of([3]))
+    box = Member("age", Allowed.interval(0, 9))
+    assert region(test) == Region.whole()
+    assert region(every([box, test])) == region(box) != Region.whole()
+    assert region(some([box, test], {"age": span(AGE)})) == Region.whole()
+    assert region(within(Length(NOTE), Allowed.of([3]))) == Region.whole()
+
+
+def test_a_predicate_is_bounded():
+    both = Plus(AGE, SIGNED)
+    with pytest.raises(Refused, match="too much"):
+        within(Times(both, Plus(both, Whole(1))), Allowed.of(range(0, 9000, 2)))
+    with pytest.raises(Refused, match="too much"):
+        every([within(Plus(both, Code(f"c{place}", 0, 9, null=False)), Allowed.of([1])) for place in range(600)])

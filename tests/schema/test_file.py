@@ -179,7 +179,10 @@ def test_persons(read):
     assert read(told + '"id"').tables["t"].schema.unit.person == ("id",)
     assert read(told + '["a", "b"]').tables["t"].schema.unit.person == ("a", "b")
     unit = read(told + '{ through = "orders", on = "order_id" }').tables["t"].schema.unit
-    assert (unit.person, unit.through, unit.on) == ((), "orders", ("order_id",))
+    assert unit == PrivacyUnit(through="orders", on=("order_id",), rows=3)
+    project = read(told + '{ on = ["order_id", "shop"], through = "orders" }')
+    assert project.tables["t"].schema.unit == PrivacyUnit(through="orders", on=("order_id", "shop"), rows=3)
+    assert read_table("t", json.loads(json.dumps(plain(project.raw["t"])))) == project.tables["t"]
 
 
 @given(number=st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**15), max_value=10**15, places=12))

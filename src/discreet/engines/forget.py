@@ -3,8 +3,8 @@
 Guarantee: after `erase` neither file holds a row or the tag of these persons; whenever it breaks off, each
     file is whole, old or new, and a second run finishes the work.
 Because: the table is replaced first. Broken off before, nothing happened. Broken off between the two, the
-    persons have no row left and still a tag, which is what a second run needs to find their numbers; a
-    number without rows is in no answer. Numbers stay as they are, so both files agree at every moment.
+    persons have no row left and still a tag and a count of rows, by which a second run finds their numbers.
+    Numbers stay as they are, so both files agree at every moment.
 """
 
 from __future__ import annotations

@@ -105,10 +105,15 @@ class Over(Known):
             raise ValueError("only a quotient by a positive constant is rounded to the nearest")
         bounds = interval.over(left, right, self.rounding)
         null = self.left.null or self.right.null or right.low <= 0 <= right.high
-        # Where the signs are not known, its SQL may name an operand three times.
-        plain = left.low >= 0 and right.low > 0
-        parts = (self.left, self.right) if plain else (self.left, self.right) * 3
-        learn(self, bounds or Interval(0, 0), null=null, parts=parts, more=0 if plain else 8)
+        copies = 1 if left.low >= 0 and right.low >= 0 else self._copies()
+        parts = (self.left, self.right) * copies
+        learn(self, bounds or Interval(0, 0), null=null, parts=parts, more=4 * copies)
+
+    def _copies(self) -> int:
+        """How often its SQL names its operands, where their signs are not known."""
+        if isinstance(self.right, Whole) and self.right.value > 0:
+            return 2 if self.rounding == "nearest" else 1
+        return 1 if self.rounding == "zero" else 3
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,13 +121,14 @@ class Scope:
                 return alias, PERSON
         return None
 
-    def part(self, node: exp.Expr) -> int | None:
-        """Which part of the person an expression is; -1 for the whole, None where it is none."""
+    def part(self, node: exp.Expr) -> tuple[int, int] | None:
+        """Which part of the person an expression is, of how many; the 0th of 1 for the whole, None where it is none."""
         found = self._person_part(node)
         if found is None:
             return None
         alias, name = found
-        return self.relation.person[alias].index(name) if name in self.relation.person[alias] else -1
+        parts = self.relation.person[alias]
+        return (parts.index(name), len(parts)) if name in parts else (0, 1)
 
     def are_person(self, nodes: list[exp.Expr]) -> bool:
         """Whether expressions together are the whole person, once or more."""
@@ -295,8 +296,7 @@ class FromReader:
             )
         lefts, rights = Scope(source=self.source, relation=left), Scope(source=self.source, relation=right)
         parts = [_same_part(one, two, lefts, rights) for one, two in self._pairs(join)]
-        wanted = set(range(len(next(iter(right.person.values()), ())))) or {-1}
-        if None in parts or (-1 not in parts and set(parts) != wanted) or right.publics:
+        if None in parts or len(set(parts)) != parts[0][1] or right.publics:  # type: ignore[index]
             raise self.source.refusal(
                 "private tables join on the person's column, and on nothing else",
                 at=join.args.get("on") or join.this,
@@ -389,8 +389,8 @@ def _belongs(node: exp.Expr, alias: str, by_name: Mapping[str, Column]) -> bool:
     return bool(node.table.lower() == alias) if node.table else node.name.lower() in by_name
 
 
-def _same_part(one: exp.Expr, two: exp.Expr, lefts: Scope, rights: Scope) -> int | None:
-    """Which part of the person both sides of an equality are; -1 for the whole person, None where they are not the same."""
+def _same_part(one: exp.Expr, two: exp.Expr, lefts: Scope, rights: Scope) -> tuple[int, int] | None:
+    """Which part of the person both sides of an equality are, of how many; None where they are not the same."""
     for mine, theirs in ((one, two), (two, one)):
         left, right = lefts.part(mine), rights.part(theirs)
         if left is not None and left == right:

@@ -46,8 +46,9 @@ BEYOND = Fraction(1, 200)
 #: where it was looked for; and there must be rows enough to outweigh this.
 DISLIKE = 32
 
-#: How much of that lies between the nearest candidate and the next in the first stage: a column that is nowhere
-#: negative shall not become so by chance.
+#: In the first stage, how much each power of two is disliked more than the one before it; and all of them beside
+#: where they start from: a column that is nowhere negative shall not become so by chance.
+OCTAVE = 1
 RELUCTANCE = 4
 
 #: So many rows may lie beyond on top, over epsilon: as many as the noise of a choice hides anyway.
@@ -111,10 +112,12 @@ class Search:
     def mechanism(self, end: End, *, epsilon: Fraction, rows: int) -> RankChoice:
         """The choice of one end."""
         size = len(self.candidates(end))
-        first = RELUCTANCE if self.low is None else 0
-        rest = [first + Fraction((DISLIKE - first) * place, size) for place in range(1, size)]
+        if self.low is None:
+            dislikes = [Fraction(0), *(Fraction(RELUCTANCE + OCTAVE * place) for place in range(1, size))]
+        else:
+            dislikes = [Fraction(DISLIKE * place, size) for place in range(size)]
         return RankChoice(
-            dislikes=(Fraction(0), *rest),
+            dislikes=tuple(dislikes),
             fraction=BEYOND,
             spare=ceil(SPARE * rows / epsilon),
             rows=rows,

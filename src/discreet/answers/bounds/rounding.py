@@ -90,4 +90,4 @@ def _next(code: int, *, months: int) -> int:
         year, month = (found.year + 1, 1) if months == 12 or found.month == 12 else (found.year, found.month + 1)
         return (datetime(year, month, 1, tzinfo=UTC) - EPOCH) // timedelta(microseconds=1)
     except (OverflowError, ValueError):  # the calendar ends
-        return code
+        return (LAST_DAY + 1) * _DAY_US

@@ -1,0 +1,256 @@
+"""Bounds of numbers and moments: where is looked, what one person moves, what is found, how it is rounded."""
+
+import csv
+from datetime import date, datetime
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from answers.visits import make, rows_of, sizes
+from discreet.accounting import events
+from discreet.accounting.region import Region
+from discreet.answers.bounds.ends import BEYOND, STAGES, Search, after_stage, searches, stage_event, stage_price
+from discreet.answers.bounds.rounding import first_code, last_code, outward
+from discreet.engines.duckdb import DuckDBEngine
+from discreet.engines.engine import Tables
+from discreet.engines.memory import MemoryEngine
+from discreet.engines.memory_count import place
+from discreet.plan.evaluate import value
+from discreet.plan.expressions import Code
+from discreet.plan.relation import PerPerson, Scan, base
+from discreet.release import ChosenBins, Measurement
+from discreet.schema.column import MOST_CODE, Moment, Number
+
+CODE = Code("x", None, None, null=True)
+COST = Number(name="x", type="decimal", step=Fraction(1, 100))
+DAY = Moment(name="x", type="date")
+AT = Moment(name="x", type="timestamp")
+CODES = st.one_of(st.integers(-5, 5), st.integers(-3000, 3000), st.integers(-(2**63) + 2, 2**63 - 2))
+
+
+def search(column=COST, wanted=("low", "high"), **more):
+    return Search(column=column, wanted=wanted, codes=dict.fromkeys(wanted, CODE), **more)
+
+
+@given(CODES, st.sampled_from(["low", "high"]), st.booleans(), st.sampled_from([COST, DAY, AT]), st.data())
+def test_each_code_lies_in_the_bin_of_the_nearest_candidate_that_holds_it(code, end, first, column, data):
+    """On every stage: bins and candidates go together, and what lies beyond all counts to the farthest."""
+    low = None if first else data.draw(st.integers(-4000, 4000))
+    high = None if first else low + data.draw(st.one_of(st.integers(0, 3), st.integers(0, 5000), st.just(2**59)))
+    found = search(column, low=low, high=high)
+    axis, candidates = found.axis(end), found.candidates(end)
+    mechanism = found.mechanism(end, epsilon=Fraction(1), rows=1)
+    assert axis.size == len(candidates) == mechanism.bins
+    assert all(a < b for a, b in zip(mechanism.dislikes, mechanism.dislikes[1:], strict=False))
+    here = place(axis, value(axis.of, {"x": code}))
+    order = here if end == "high" else axis.size - 1 - here
+    holds = [each for each in candidates if (code <= each if end == "high" else code >= each)]
+    assert candidates[order] == (holds[0] if holds else candidates[-1])
+    assert place(axis, value(axis.of, {"x": None})) is None
+
+
+def test_the_first_stage_goes_from_zero_or_from_the_declared_end():
+    assert search().candidates("high")[:5] == [0, 1, 2, 4, 8]
+    assert search().candidates("low")[:5] == [0, -1, -2, -4, -8]
+    assert search().candidates("high")[-1] == MOST_CODE == -search().candidates("low")[-1]
+    declared = Number(name="x", type="integer", low=1900)
+    assert search(declared, ("high",)).candidates("high")[:4] == [1900, 1901, 1902, 1904]
+    assert DAY.label(search(DAY).candidates("high")[-1]) == "9999-12-31"
+    assert AT.label(search(AT).candidates("low")[-1]) == "0001-01-01 00:00:00"
+
+
+def zoomed(codes, *, column=COST, epsilon=Fraction(1, 10), draws=3):
+    """The ends that several searches find, each stage drawn from its law."""
+    generator, codes = np.random.default_rng(5), np.sort(codes)
+    ends = []
+    for _ in range(draws):
+        found = search(column)
+        for _ in range(STAGES):
+            chosen = {}
+            for end in found.wanted:
+                axis = found.axis(end)
+                cut = np.clip(codes, found.low, found.high) if found.low is not None else codes
+                counts = np.diff(np.searchsorted(cut, [float(edge) for edge in axis.edges]))
+                mechanism = found.mechanism(end, epsilon=epsilon / (2 * STAGES), rows=1)
+                gaps = mechanism.scores(counts).astype(float)
+                weights = np.exp((gaps - gaps.max()) * float(mechanism.epsilon / (2 * mechanism.mechanism.sensitivity)))
+                chosen[end] = int(generator.choice(axis.size, p=weights / weights.sum()))
+            found = found.narrowed(chosen)
+        ends.append((found.low, found.high))
+    return np.array(ends, dtype=float)
+
+
+@pytest.mark.parametrize(
+    ("shape", "column"),
+    [
+        (lambda g: np.round(np.exp(g.normal(10.9, 0.6, 100_000)) * 100), COST),
+        (lambda g: np.round(g.normal(0, 15, 100_000) * 10), COST),
+        (lambda g: -g.integers(10**6, 2 * 10**6, 100_000), COST),
+        (lambda g: g.integers(1950, 2027, 100_000), COST),
+        (lambda g: g.integers(18262, 20454, 100_000), DAY),
+        (lambda g: g.integers(1_577_836_800, 1_767_139_200, 100_000) * 10**6, AT),
+    ],
+    ids=["salaries in cents", "around zero", "negative", "years", "days", "instants"],
+)
+def test_large_tables_get_bounds_that_clamp_little_and_are_not_wide(shape, column):
+    """Between 0 and 2% at each end lie outside, and the bounds are no wider than twice the middle 99% (+ 12 draws)."""
+    codes = shape(np.random.default_rng(4)).astype(float)
+    low, high = np.quantile(codes, [float(BEYOND), 1 - float(BEYOND)])
+    ends = zoomed(codes, column=column, draws=12)
+    assert np.mean(codes[:, None] < ends[:, 0], axis=0).max() < 0.02
+    assert np.mean(codes[:, None] > ends[:, 1], axis=0).max() < 0.02
+    wide = (ends[:, 1] - ends[:, 0]) / (high - low)
+    assert np.median(wide) < 2 and wide.max() < 12
+
+
+def test_no_data_one_row_and_one_value_give_some_bounds():
+    for codes in (np.zeros(0), np.array([10.0**15]), np.full(10_000, 42.0)):
+        ends = zoomed(codes)
+        assert (ends[:, 0] <= ends[:, 1]).all()
+        assert np.abs(ends).max() < 10**6  # few rows are too few for large bounds, not for small ones
+    assert (zoomed(np.full(10_000, 42.0))[:, 1] >= 40).all()
+
+
+def declared(folder, rows, **more):
+    project = make(folder, rows, **more)
+    return project, project.version("visits")
+
+
+def exact_of(project, version, found, engine):
+    tables = Tables(files={Scan(table="visits", version=1): project.curator.folder / version.file})
+    return [engine.count(step.cells, Region.whole(), tables=tables).exact_values[0].tolist() for step in found.steps]
+
+
+@pytest.mark.parametrize("limit", [1, 1000])
+def test_one_person_moves_one_bin_of_each_choice_by_one(tmp_path, limit):
+    """On the real engine, on every stage: the largest person goes; those who are left stand as the reference says."""
+    counts = sizes(30)
+    rows = rows_of(counts)
+    engine, gone, found = DuckDBEngine(threads=1), f"p{counts.argmax()}", []
+    sides = [
+        declared(tmp_path / name, kept, extra=f"rows_per_person = {limit}")
+        for name, kept in (("all", rows), ("less", [row for row in rows if row[0] != gone]))
+    ]
+    plan, looking = searches(sides[0][1], {"cost": ("low", "high"), "day": ("low", "high")})
+    assert isinstance(plan, PerPerson if limit > 1 else Scan) and base(plan) == Scan(table="visits", version=1)
+    for _ in range(STAGES):
+        found = stage_price(sides[0][1], plan, looking, share=Fraction(6))
+        assert found.reach.rows == 1 and [step.mechanism.rows for step in found.steps] == [1] * 4
+        whole, less = (exact_of(*side, found, engine) for side in sides)
+        assert whole == exact_of(*sides[0], found, MemoryEngine())
+        for one, two in zip(whole, less, strict=True):
+            moved = np.array(one) - np.array(two)
+            assert moved.sum() == 1 == np.abs(moved).sum()
+            assert sum(one) == len(counts)
+        bins = [int(np.flatnonzero(line)[-1]) for line in whole]
+        parts = tuple(
+            ChosenBins(place=0, quantile=n, noisy_bins=((b, b, b),), confidence=Fraction(0)) for n, b in enumerate(bins)
+        )
+        looking = after_stage(looking, Measurement(id="", text="", parts=parts, event=found.event))
+        assert all(each.low <= each.high for each in looking)
+
+
+def test_the_price_of_a_stage_is_known_before_the_first(tmp_path):
+    _, version = declared(tmp_path, rows_of(sizes(5)))
+    wanted = {"cost": ("low", "high"), "day": ("low", "high")}
+    plan, looking = searches(version, wanted)
+    share = Fraction(1, 7)
+    first = stage_price(version, plan, looking, share=share)
+    assert events.loss(first.event).epsilon == 2 * share / STAGES == first.epsilon
+    later = [each.narrowed(dict.fromkeys(each.wanted, 3)) for each in looking]
+    assert stage_price(version, plan, later, share=share).event == first.event
+    assert stage_event(version, plan, looking, share=share) == first.event
+
+
+def test_bounds_end_to_end(tmp_path):
+    """Persons with one row each in the first version: what is found is charged, written, read again, and refused."""
+    project = make(tmp_path, rows_of(sizes(1500)), bits=3)
+    found = project.bounds("visits", epsilon=4)
+    assert set(found.shares) == {"rows_per_person", "cost", "day", "at"} and set(found.shares.values()) == {1}
+    charges = project.ledger.refresh().charges
+    assert set(charges) == set(found.releases) and sum(charge.price for charge in charges.values()) == 4
+    assert found.cost.epsilon == 4 and found.cost.delta == 0
+    with (tmp_path / "visits.csv").open() as stream:
+        costs = np.array([float(row["cost"]) for row in csv.DictReader(stream)])
+    low, high = (float(found.columns["cost"][end]) for end in ("low", "high"))
+    assert low < 30 and 500 < high < 4000 and np.mean((costs < low) | (costs > high)) < 0.1
+    assert date(2018, 1, 1) < found.columns["day"]["low"] < date(2020, 4, 1)
+    assert date(2023, 10, 1) < found.columns["day"]["high"] < date(2026, 1, 1)
+    assert datetime(2018, 1, 1) < found.columns["at"]["low"] < found.columns["at"]["high"] < datetime(2027, 1, 1)
+    column = project.table("visits").schema.column("cost")
+    assert column.low == low * 100 and column.high == high * 100
+    assert "measured = 1" in (tmp_path / "discreet.toml").read_text()
+    project.refresh("visits")
+    project.sql("select sum(cost), count(*) from visits").explain(epsilon=1)
+    with pytest.raises(Exception, match="bounds already"):
+        project.bounds("visits", ["cost"], epsilon=1)
+
+
+def test_only_the_end_that_is_missing_is_bought(tmp_path):
+    columns = (
+        '[tables.visits.columns.cost]\ntype = "decimal"\nlow = 10\n[tables.visits.columns.age]\ntype = "integer"\n'
+    )
+    project = make(tmp_path, rows_of(sizes(300)), person=False, columns=columns, bits=4)
+    found = project.bounds("visits", ["cost"], epsilon=2)
+    assert set(found.columns["cost"]) == {"high"} and found.columns["cost"]["high"] > 100
+    assert [event.epsilon for id_ in found.releases for event in [project.curator.stored(id_).event]] == [
+        Fraction(2, 3)
+    ] * STAGES
+    assert project.table("visits").schema.column("cost").low == 1000
+
+
+def test_an_empty_table_gets_bounds(tmp_path):
+    project = make(tmp_path, [], bits=5)
+    found = project.bounds("visits", epsilon=1)
+    assert found.settings["rows_per_person"] <= 2
+    for name, column in found.columns.items():
+        assert column["low"] <= column["high"], name
+    assert any("too narrow" in warning for warning in found.warnings)
+    project.refresh("visits")
+
+
+@given(st.integers(-(2**60), 2**60), st.integers(0, 2**60), st.sampled_from(["0.01", "0.25", "1", "1000", "0.5"]))
+def test_numbers_are_rounded_outward_to_the_grid(low, width, step):
+    high = min(low + width, 2**60)
+    column = Number(name="x", type="decimal", step=Fraction(step))
+    down, up = outward(column, low, high)
+    assert (down <= low and high <= up) or up == MOST_CODE or down == -MOST_CODE
+    unit = max(1, Fraction(high - low, 9))  # no more than two significant digits of the width
+    assert low - down <= unit + 1 and up - high <= unit + 1
+    assert first_code(column) <= down and up <= last_code(column)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "wanted"),
+    [
+        ("2020-03-05", "2025-10-02", ("2020-01-01", "2025-12-31")),
+        ("2020-03-05", "2020-10-02", ("2020-03-01", "2020-10-31")),
+        ("2020-02-10", "2020-02-20", ("2020-02-10", "2020-02-20")),
+        ("2020-02-29", "2020-02-29", ("2020-02-29", "2020-02-29")),
+        ("0001-01-01", "9999-12-31", ("0001-01-01", "9999-12-31")),
+        ("1960-05-05", "1970-01-01", ("1960-01-01", "1970-12-31")),
+    ],
+)
+def test_dates_are_rounded_to_periods(low, high, wanted):
+    codes = [(date.fromisoformat(text) - date(1970, 1, 1)).days for text in (low, high)]
+    assert tuple(DAY.label(code) for code in outward(DAY, *codes)) == wanted
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "wanted"),
+    [
+        ("2020-03-05 10:20:30", "2025-10-02 01:00:00", ("2020-01-01 00:00:00", "2026-01-01 00:00:00")),
+        ("2020-03-05 10:20:30", "2020-03-20 01:00:00", ("2020-03-05 00:00:00", "2020-03-21 00:00:00")),
+        ("2020-03-05 10:20:30", "2020-03-05 18:00:01", ("2020-03-05 10:00:00", "2020-03-05 19:00:00")),
+        ("2020-03-05 10:20:30", "2020-03-05 10:50:01", ("2020-03-05 10:20:00", "2020-03-05 10:51:00")),
+        ("2020-03-05 10:20:30", "2020-03-05 10:20:30", ("2020-03-05 10:20:30", "2020-03-05 10:20:30")),
+        ("0001-01-01 00:00:00", "9999-12-31 23:00:00", ("0001-01-01 00:00:00", "9999-12-31 23:59:59.999999")),
+    ],
+)
+def test_instants_are_rounded_to_periods(low, high, wanted):
+    epoch = datetime(1970, 1, 1)
+    codes = [int((datetime.fromisoformat(text) - epoch).total_seconds()) * 10**6 for text in (low, high)]
+    assert tuple(AT.label(code) for code in outward(AT, *codes)) == wanted
