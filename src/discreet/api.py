@@ -69,7 +69,7 @@ class Forgotten:
     """What forgetting a person erased. Exact: for the owner only."""
 
     tables: tuple[str, ...]
-    exact_rows: int
+    exact_versions: int
 
 
 class Project:
@@ -398,7 +398,7 @@ class Project:
                 f"{table.name!r} has no version yet, so there is nobody to forget",
                 hint=f"discreet refresh {table.name}",
             )
-        return Forgotten(tables=tuple(made), exact_rows=self.curator.forget(tuple(person), made))
+        return Forgotten(tables=tuple(made), exact_versions=self.curator.forget(tuple(person), made))
 
     def table(self, name: str) -> Table:
         """A declared table by name, capitals or not."""

@@ -123,7 +123,7 @@ class Curator:
         return PersonKeys.at(self.folder)
 
     def forget(self, person: tuple[str, ...], tables: Sequence[str]) -> int:
-        """Erase a person from every version of these tables, and leave a tombstone. How many rows that were."""
+        """Erase a person from every version of these tables, and leave a tombstone. How many versions held them."""
         tag = person_tag(person, self.keys.tags)
         self.ledger.forget(tables, tag, key=self.keys.mark)
         versions = self.ledger.refresh().versions

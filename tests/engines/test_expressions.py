@@ -30,7 +30,7 @@ from discreet.plan.predicate import within
 from discreet.schema.column import Text
 from discreet.sql.emit import expression_sql, floor_sql, predicate_sql
 from plan.trees import NUMBERS, Trees
-from sql.patients import SCHEMA, TEXTS, ends, scalar
+from sql.patients import SCHEMA, TEXTS, scalar
 from sql.samples import SAMPLES
 
 

@@ -7,7 +7,6 @@ from datetime import date, timedelta
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plan.trees import NUMBERS, TEXT, Trees
 
 from discreet.accounting.region import Allowed
 from discreet.errors import Refused
@@ -42,6 +41,7 @@ from discreet.plan.expressions import (
 )
 from discreet.plan.interval import Interval
 from discreet.plan.known import MOST_BOUND, MOST_DEPTH, MOST_SIZE
+from plan.trees import NUMBERS, TEXT, Trees
 
 X, Y = Code("x", -4, 6, null=True), Code("y", -3, 2, null=False)
 POSITIVE = Code("p", 2, 5, null=False)
@@ -270,7 +270,9 @@ def test_periods_start_where_they_start(day):
     assert part_of("year", day) == found.year
     assert part_of("doy", day) == int(found.strftime("%j"))
     assert start_of("week", day) == day - found.weekday()
-    assert date(1970, 1, 1) + timedelta(days=start_of("quarter", day)) == date(found.year, (found.month - 1) // 3 * 3 + 1, 1)
+    assert date(1970, 1, 1) + timedelta(days=start_of("quarter", day)) == date(
+        found.year, (found.month - 1) // 3 * 3 + 1, 1
+    )
     for unit in ("year", "quarter", "month", "week"):
         start, first = start_of(unit, day), first_start(unit, day)
         assert start <= day <= first

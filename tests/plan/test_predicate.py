@@ -4,8 +4,6 @@ import duckdb
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from plan.trees import DOMAINS as TREE_DOMAINS
-from plan.trees import Trees
 
 from discreet.accounting.region import (
     ANYTHING,
@@ -19,7 +17,8 @@ from discreet.accounting.region import (
     hull,
 )
 from discreet.errors import Refused
-from discreet.plan.evaluate import held, value, values
+from discreet.plan import evaluate
+from discreet.plan.evaluate import held, value
 from discreet.plan.expressions import (
     Absolute,
     Code,
@@ -53,6 +52,8 @@ from discreet.plan.predicate import (
     to_data,
     within,
 )
+from plan.trees import DOMAINS as TREE_DOMAINS
+from plan.trees import Trees
 
 #: Two small columns of numbers and one of text: every record can be tried.
 DOMAINS = {
@@ -177,12 +178,12 @@ def test_a_region_of_too_many_boxes_is_wider_never_narrower():
     wide, names = parity(14)
     found = region(wide)
     assert len(found.boxes) <= MOST_BOXES
+    records = [{name: number >> place & 1 for place, name in enumerate(names)} for number in range(2 ** len(names))]
     narrower = 0
-    for number in range(2 ** len(names)):
-        record = {name: number >> place & 1 for place, name in enumerate(names)}
-        if holds(wide, record):
+    for record, holds_ in zip(records, held(wide, records), strict=True):
+        if holds_:
             assert record in found
-        narrower += record in found and not holds(wide, record)
+        narrower += record in found and not holds_
     assert narrower > 0  # it did have to widen
 
 
@@ -269,7 +270,7 @@ def test_a_condition_holds_for_the_same_records_in_whichever_form(seed):
     allowed = trees.allowed(of)
     form = within(of, allowed, TREE_DOMAINS)
     rows = [trees.record() for _ in range(25)]
-    assert held(form, rows) == [found in allowed for found in values(of, rows)]
+    assert held(form, rows) == [found in allowed for found in evaluate.values(of, rows)]
     inside = region(form)
     assert all(record in inside for record, holds_ in zip(rows, held(form, rows), strict=True) if holds_)
 
@@ -343,14 +344,16 @@ def test_calendar_steps_become_a_set_of_days(build):
         inner = value(of, {"day": code})
         for allowed in (Allowed.of([inner]), Allowed.interval(inner, None), Allowed.interval(None, inner)):
             form = within(of, allowed)
-            assert isinstance(form, Member | type(TRUE))
+            assert form in (TRUE, FALSE) or isinstance(form, Member)
             for near in range(max(code - 40, -25_000), min(code + 40, 20_000)):
                 assert holds(form, {"day": near}) == (value(of, {"day": near}) in allowed)
 
 
 def test_forms_of_conditions_on_expressions():
     assert within(Over(AGE, Whole(10)), Allowed.of([3])) == Member("age", Allowed.interval(30, 40))
-    assert within(Lookup(AGE, (None,) * 60 + (1,) * 61, 0), ONLY_NULL) == Member("age", Allowed.interval(0, 60) | ONLY_NULL)
+    assert within(Lookup(AGE, (None,) * 60 + (1,) * 61, 0), ONLY_NULL) == Member(
+        "age", Allowed.interval(0, 60) | ONLY_NULL
+    )
     assert within(NOTE, Allowed.of(["a"])) == Member("note", Allowed.of(["a"]))
     assert within(AGE, Allowed.interval(-5, 500)) == Member("age", Allowed.interval(0, 121))
     assert within(AGE, Allowed.interval(-5, 500) | ONLY_NULL) == TRUE

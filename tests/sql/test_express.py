@@ -7,12 +7,12 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sql import patients
-from sql.patients import condition, connect, records, scalar, shown
-from sql.samples import INSTEAD, SAMPLES
 
 from discreet.plan.evaluate import held, values
 from discreet.sql.typed import Numeric
+from sql import patients
+from sql.patients import condition, connect, records, scalar, shown
+from sql.samples import INSTEAD, SAMPLES
 
 ROWS = records(120, seed=7)
 
@@ -39,7 +39,9 @@ def same(mine, theirs, step):
 @pytest.mark.parametrize("text", SAMPLES)
 def test_it_means_what_it_means_to_duckdb(connection, text):
     found = scalar(text)
-    theirs = [row[0] for row in connection.execute(f"SELECT {INSTEAD.get(text, text)} FROM given ORDER BY row").fetchall()]
+    theirs = [
+        row[0] for row in connection.execute(f"SELECT {INSTEAD.get(text, text)} FROM given ORDER BY row").fetchall()
+    ]
     step = found.kind.step if isinstance(found.kind, Numeric) and "/" in text else 0
     for row, code, value in zip(ROWS, values(found.expression, ROWS), theirs, strict=True):
         assert same(shown(found, code), value, step), (shown(found, code), value, row)

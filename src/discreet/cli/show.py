@@ -158,10 +158,10 @@ def forgotten(erased: Forgotten) -> tuple[dict[str, Any], str]:
     """What forgetting erased: exact, for the owner only."""
     tables = ", ".join(erased.tables)
     text = (
-        f"erased {erased.exact_rows} rows from every version of {tables} (this note is exact: for the owner)\n"
+        f"{tables}: found and erased in {erased.exact_versions} versions (this note is exact: for the owner)\n"
         "  answers given before stay, and so does what they cost; later versions leave this person out"
     )
-    return {"tables": list(erased.tables), "rows": erased.exact_rows}, text
+    return {"tables": list(erased.tables), "versions": erased.exact_versions}, text
 
 
 def _spending(spending: Spending, *, up: bool = True) -> str:
