@@ -303,7 +303,7 @@ class Project:
         """
         terms = bounding.Terms.of(epsilon=epsilon, delta=delta, cells=cells, for_epsilon=for_epsilon)
         table = self._private(name)
-        wanted = bounding.wishes(table, self.file.raw[table.name], self.known_version(name), columns)
+        wanted = bounding.wishes(table, self.file.raw[table.name], self.known_version(name), columns, terms)
         version = self.version(name)
         found = bounding.buy(wanted, terms, version=version, guarantee=self.guarantee(name), curator=self.curator)
         set_keys(self.folder / NAME, table.name, *found.written())

@@ -164,6 +164,18 @@ def test_a_source_that_changes_while_it_is_read_is_refused(engine, tmp_path, mon
     assert not (tmp_path / "made" / "t.parquet").exists()
 
 
+def test_what_several_threads_cannot_read_is_begun_anew(engine, tmp_path, monkeypatch):
+    """One row is written, then the reading breaks off; with one thread it does not, and no row is there twice."""
+    (tmp_path / "s.csv").write_text("age,sex\n1,F\n2,M\n")
+    broken = "(SELECT CASE WHEN i > 200000 THEN error('x') ELSE '7' END AS c0, 'F' AS c1 FROM range(300000) AS r(i))"
+
+    def failing(source, *, parallel=True, source_sql=making.source_sql):
+        return broken if parallel else source_sql(source, parallel=parallel)
+
+    monkeypatch.setattr(making, "source_sql", failing)
+    assert made(engine, table("s.csv"), tmp_path) == [{"age": 1, "sex": 0}, {"age": 2, "sex": 1}]
+
+
 def test_a_folder_that_cannot_be_written(engine, tmp_path):
     (tmp_path / "s.csv").write_text("age,sex\n1,F\n")
     with pytest.raises(UsageError, match="cannot be written"):

@@ -27,10 +27,10 @@ from discreet.plan.expressions import (
     Whole,
 )
 from discreet.plan.predicate import within
-from discreet.schema.column import Text
+from discreet.schema.column import Text, nullable
 from discreet.sql.emit import expression_sql, floor_sql, predicate_sql
 from plan.trees import NUMBERS, Trees
-from sql.patients import SCHEMA, TEXTS, scalar
+from sql.patients import SCHEMA, TEXTS, ends, scalar
 from sql.samples import SAMPLES
 
 
@@ -44,9 +44,18 @@ def table(rows):
     """Records as a declared table holds them; what is wider than 64 bits comes of a person's sums."""
     columns = {"row": pa.array(range(len(rows)), pa.int32())}
     for name in rows[0]:
-        type_ = pa.string() if name in ("text", "note") else pa.decimal128(38, 0) if name == "huge" else pa.int64()
+        type_ = pa.string() if name in ("text", "note") else pa.decimal128(38, 0) if name == "huge" else _stored(name)
         columns[name] = pa.array([row[name] for row in rows], type_)
     return pa.table(columns)
+
+
+def _stored(name):
+    """The smallest type that holds a column, as in a declared table: that is where sums and products overflow."""
+    column = SCHEMA.column(name)
+    low, high = ends(column) if column is not None else next((c.low, c.high) for c in NUMBERS if c.column == name)
+    if low is None or not -(2**31) <= low <= high < 2**31:
+        return pa.int64()
+    return pa.int8() if -(2**7) <= low <= high < 2**7 else pa.int16() if -(2**15) <= low <= high < 2**15 else pa.int32()
 
 
 def run(connection, rows, sqls):
@@ -63,9 +72,8 @@ def run(connection, rows, sqls):
 seeds = st.integers(0, 2**32)
 
 
-@settings(max_examples=250)
-@given(seed=seeds)
-def test_duckdb_computes_what_python_says(connection, seed):
+def agree(connection, seed):
+    """Random expressions and predicates on random rows, in DuckDB and in Python."""
     trees = Trees(seed)
     rows = [trees.record() for _ in range(8)]
     expressions = [*(trees.number() for _ in range(6)), trees.words()]
@@ -76,6 +84,20 @@ def test_duckdb_computes_what_python_says(connection, seed):
         assert column == list(values(expression, rows)), expression
     for predicate, column in zip(conditions, found[len(expressions) :], strict=True):
         assert [each is True for each in column] == held(predicate, rows), predicate
+
+
+@settings(max_examples=250)
+@given(seed=seeds)
+def test_duckdb_computes_what_python_says(connection, seed):
+    agree(connection, seed)
+
+
+@pytest.mark.fuzz
+@pytest.mark.timeout(3600)
+@settings(max_examples=20_000, database=None)
+@given(seed=seeds)
+def test_duckdb_computes_what_python_says_at_length(connection, seed):
+    agree(connection, seed)
 
 
 @settings(max_examples=40)
@@ -98,22 +120,20 @@ def test_the_value_of_a_row_is_its_own(connection, seed):
 
 def extremes():
     """Rows that hold the ends of every column: all at once, and each column's among another's."""
-    ends = {}
+    found = {}
     for column in SCHEMA.columns:
         if isinstance(column, Text):
-            ends[column.name] = TEXTS
+            found[column.name] = TEXTS
         else:
-            domain = scalar(column.name).expression
-            low = -(2**63) + 2 if domain.low is None else domain.low
-            high = 2**63 - 2 if domain.high is None else domain.high
-            listed = [low, high, min(max(low, 0), high), min(max(low, -1), high), min(max(low, 1), high)]
-            ends[column.name] = [*listed, None] if domain.null else listed
-    most = max(len(listed) for listed in ends.values())
+            low, high = ends(column)
+            listed = [low, high, *(min(max(low, near), high) for near in (-1, 0, 1))]
+            found[column.name] = [*listed, None] if nullable(column) else listed
+    most = max(len(listed) for listed in found.values())
     for turn in range(3):
         for place in range(most):
             yield {
                 name: listed[(place + turn * number) % len(listed)]
-                for number, (name, listed) in enumerate(ends.items())
+                for number, (name, listed) in enumerate(found.items())
             }
 
 

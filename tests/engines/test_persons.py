@@ -181,6 +181,15 @@ def test_a_tag_is_of_the_text_whatever_the_file(engine, tmp_path):
 
 
 @every_engine
+def test_a_date_in_no_calendar_names_nobody(engine, tmp_path):
+    days = [-719_162, -719_163, 2_932_896, 2_932_897, 2**31 - 1, -(2**31) + 1, None]
+    pq.write_table(pa.table({"id": pa.array(days, pa.date32()), "age": [1] * len(days)}), tmp_path / "s.parquet")
+    told, _, counts = declared(engine, table("s.parquet"), tmp_path)
+    assert counts == {tag("0001-01-01"): 1, tag("9999-12-31"): 1}
+    assert told.exact_without_person == 5
+
+
+@every_engine
 @pytest.mark.parametrize("type_", [pa.float64(), pa.float32(), pa.decimal128(9, 1), pa.timestamp("us"), pa.binary()])
 def test_what_cannot_tell_people_apart_exactly_is_refused(engine, type_, tmp_path):
     pq.write_table(pa.table({"id": pa.array([None], type_), "age": [1]}), tmp_path / "s.parquet")

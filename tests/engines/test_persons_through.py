@@ -192,7 +192,7 @@ def shops(draw) -> Shop:
 
 
 @given(shop=shops())
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=18, deadline=None, suppress_health_check=list(HealthCheck))
 def test_engines_reach_the_same_persons(folder, shop):
     items, path = shop.write(folder)
     for forgotten in ([tag("y")], []):

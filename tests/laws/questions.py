@@ -3,28 +3,12 @@
 They need not all be accepted, and need not make sense; most are, and do.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from random import Random
 
-from discreet.schema.column import Boolean, Category, Column, Moment, Number, Text
-from laws.worlds import World, _iso
-
-
-@dataclass(frozen=True, kw_only=True)
-class Name:
-    """Something with a value, as SQL, and what is public about it."""
-
-    sql: str
-    kind: str
-    low: Fraction | None = None
-    high: Fraction | None = None
-    words: tuple[str, ...] = ()
-    edges: bool = False
-
-    @property
-    def few(self) -> bool:
-        return self.low is not None and self.high is not None and self.high - self.low <= 60
+from laws.scalars import Name, Scalars, name_of, quoted
+from laws.worlds import World
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,14 +21,6 @@ class From:
     before: str = ""
 
 
-def quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
-
-
 @dataclass
 class Asker:
     """Makes questions about a world; the same seed makes the same questions."""
@@ -54,11 +30,11 @@ class Asker:
 
     def question(self) -> str:
         source = self._from()
-        self._names = source.names
+        self._scalars = Scalars(self.random, source.names)
         keys = self._keys()
         outputs = [*keys, *self._aggregates(source)] if self.random.random() < 0.95 else keys
         listed = ", ".join(f"{output} AS c{place}" for place, output in enumerate(outputs))
-        where = f" WHERE {self._condition(2)}" if self.random.random() < 0.45 else ""
+        where = f" WHERE {self._scalars.condition(2)}" if self.random.random() < 0.45 else ""
         group = self._group(keys)
         having = " HAVING count(*) > 3" if self.random.random() < 0.05 else ""
         order = f" ORDER BY {len(outputs)} DESC LIMIT 3" if self.random.random() < 0.08 else ""
@@ -78,7 +54,7 @@ class Asker:
         name = name or self.random.choice(list(self.world.sources))
         source = self.world.sources[name]
         prefix = f"{alias}." if self.random.random() < 0.5 else ""
-        names = tuple(_name(column, prefix) for column in source.schema.columns)
+        names = tuple(name_of(column, prefix) for column in source.schema.columns)
         person = tuple(f"{alias}.{part}" for part in source.schema.unit.person) or (f"{alias}.person",)
         has_person = any(column.name == "person" for column in source.schema.columns)
         known = () if source.schema.unit.is_row or (not source.schema.unit.person and has_person) else person
@@ -112,19 +88,29 @@ class Asker:
         )
 
     def _subquery(self) -> From:
-        """Some columns of a table, computed and picked row by row."""
-        inner = self._table()
-        self._names = inner.names
+        """Some columns of a table or of another subquery, computed and picked row by row."""
+        form = self.random.random()
+        if form < 0.1:
+            return self._star()
+        inner = self._subquery() if form < 0.25 else self._public() if form < 0.35 else self._table()
+        self._scalars = Scalars(self.random, inner.names)
         made = [self._computed(place) for place in range(self.random.randint(2, 4))]
         listed = [f"{name.sql} AS {new.sql}" for name, new in made]
         listed += [f"{part} AS {part.split('.')[1]}" for part in inner.person]
-        where = f" WHERE {self._condition(1)}" if self.random.random() < 0.5 else ""
+        where = f" WHERE {self._scalars.condition(1)}" if self.random.random() < 0.5 else ""
         names = tuple(new for _, new in made)
         person = tuple(f"q.{part.split('.')[1]}" for part in inner.person)
         return From(text=f"(SELECT {', '.join(listed)} FROM {inner.text}{where}) AS q", names=names, person=person)
 
+    def _star(self) -> From:
+        """All columns of a table."""
+        inner = self._table(name=None)
+        names = tuple(replace(name, sql=name.sql.removeprefix("t.")) for name in inner.names)
+        person = tuple(f"q.{part.split('.')[1]}" for part in inner.person)
+        return From(text=f"(SELECT * FROM {inner.text}) AS q", names=names, person=person)
+
     def _computed(self, place: int) -> tuple[Name, Name]:
-        found = self._number(1) if self.random.random() < 0.4 else self.random.choice(self._names)
+        found = self._scalars.number(1) if self.random.random() < 0.4 else self.random.choice(self._scalars.names)
         new = Name(sql=f"x{place}", kind=found.kind, low=found.low, high=found.high, words=found.words)
         return found, new
 
@@ -145,26 +131,38 @@ class Asker:
         on = " AND ".join(f"{one} = {two}" for one, two in zip(left.person, right.person, strict=True))
         alias = right.person[0].split(".")[0]
         names = [
-            Name(sql=name.sql if "." in name.sql and not name.sql.startswith('"') else f"{prefix}.{name.sql}",
-                 kind=name.kind, low=name.low, high=name.high, words=name.words, edges=name.edges)
+            replace(name, sql=name.sql if name.sql.startswith(f"{prefix}.") else f"{prefix}.{name.sql}")
             for prefix, side in (("t", left), (alias, right))
             for name in side.names
-        ]  # fmt: skip
-        return From(text=f"{left.text} {word} {right.text} ON {on}", names=tuple(names), person=left.person)
+        ]
+        ends = [[part.split(".")[1] for part in side.person] for side in (left, right)]
+        if ends[0] == ends[1] and self.random.random() < 0.3:
+            on = ""
+        told = f"ON {on}" if on else f"USING ({', '.join(ends[0])})"
+        return From(text=f"{left.text} {word} {right.text} {told}", names=tuple(names), person=left.person)
 
     def _per_person(self) -> From:
         """One row for each person, or for each person and key."""
-        inner = self._table(name=self.random.choice(["visits", "visits", "bills"]))
-        if self.random.random() < 0.25:
-            inner = self._joined()
-        self._names = inner.names
-        keys = [self.random.choice(self._names) for _ in range(self.random.choice([0, 0, 1]))]
+        form = self.random.random()
+        if form < 0.1:
+            return self._different()
+        inner = self._table(name=self.random.choice(["visits", "visits", "bills", "items"]))
+        if form < 0.5:
+            inner = self._joined() if form < 0.3 else self._public() if form < 0.4 else self._per_person()
+        if not inner.person:
+            return inner
+        self._scalars = Scalars(self.random, inner.names)
+        keys = [self.random.choice(self._scalars.names) for _ in range(self.random.choice([0, 0, 1]))]
         values = [self._inner() for _ in range(self.random.randint(1, 3))]
         listed = [f"{part} AS {part.split('.')[1]}" for part in inner.person]
         listed += [f"{key.sql} AS g{place}" for place, key in enumerate(keys)]
         listed += [f"{value.sql} AS v{place}" for place, value in enumerate(values)]
-        where = f" WHERE {self._condition(1)}" if self.random.random() < 0.3 else ""
-        having = f" HAVING {self.random.choice(values).sql} {self._operator()} 1" if self.random.random() < 0.4 else ""
+        where = f" WHERE {self._scalars.condition(1)}" if self.random.random() < 0.3 else ""
+        having = (
+            f" HAVING {self.random.choice(values).sql} {self._scalars.operator()} 1"
+            if self.random.random() < 0.4
+            else ""
+        )
         group = ", ".join([*inner.person, *(key.sql for key in keys)])
         names = [
             Name(sql=f"{letter}{place}", kind=name.kind, low=name.low, high=name.high, words=name.words)
@@ -175,16 +173,29 @@ class Asker:
         text = f"(SELECT {', '.join(listed)} FROM {inner.text}{where} GROUP BY {group}{having}) AS q"
         return From(text=text, names=tuple(names), person=person)
 
+    def _different(self) -> From:
+        """SELECT DISTINCT with the person."""
+        inner = self._table()
+        if not inner.person:
+            return inner
+        chosen = list(dict.fromkeys(self.random.choice(inner.names) for _ in range(2)))
+        parts = [part.split(".")[1] for part in inner.person]
+        listed = [f"{part} AS {name}" for part, name in zip(inner.person, parts, strict=True)]
+        listed += [f"{name.sql} AS d{place}" for place, name in enumerate(chosen)]
+        names = tuple(replace(name, sql=f"d{place}", edges=False) for place, name in enumerate(chosen))
+        text = f"(SELECT DISTINCT {', '.join(listed)} FROM {inner.text}) AS q"
+        return From(text=text, names=names, person=tuple(f"q.{part}" for part in parts))
+
     def _inner(self) -> Name:
-        filtered = f" FILTER (WHERE {self._condition(1)})" if self.random.random() < 0.25 else ""
+        filtered = f" FILTER (WHERE {self._scalars.condition(1)})" if self.random.random() < 0.25 else ""
         small = {"kind": "integer", "low": Fraction(0), "high": Fraction(16)}
-        of = self._number(1)
-        bounded = [name for name in self._names if name.low is not None]
+        of = self._scalars.number(1)
+        bounded = [name for name in self._scalars.names if name.low is not None]
         wide = {"kind": "decimal", "low": Fraction(-80), "high": Fraction(80)}
         choices = [
             Name(sql=f"count(*){filtered}", **small),
             Name(sql=f"count({of.sql}){filtered}", **small),
-            Name(sql=f"count(DISTINCT {self.random.choice(self._names).sql}){filtered}", **small),
+            Name(sql=f"count(DISTINCT {self.random.choice(self._scalars.names).sql}){filtered}", **small),
             Name(sql=f"sum({of.sql}){filtered}", **wide),
             Name(sql=f"avg({of.sql}){filtered}", **wide),
         ]
@@ -196,93 +207,6 @@ class Asker:
             )
         return self.random.choice(choices)
 
-    # Expressions
-
-    def _number(self, depth: int) -> Name:
-        """A number with bounds, however they come about."""
-        plain = [name for name in self._names if name.kind in ("integer", "decimal") and name.low is not None]
-        if not plain:
-            return Name(sql=str(self.random.randint(-2, 9)), kind="integer", low=Fraction(0), high=Fraction(0))
-        chosen = self.random.choice(plain)
-        if depth <= 0 or self.random.random() < 0.4:
-            return chosen
-        one, two = self._number(depth - 1), self._number(depth - 1)
-        small = self.random.choice(["2", "3", "10", "0.5", "-1", "7"])
-        forms = [
-            f"({one.sql} + {two.sql})", f"({one.sql} - {two.sql})", f"({one.sql} * {small})", f"(- {one.sql})",
-            f"({one.sql} / {small})", f"abs({one.sql})", f"floor({one.sql} / 3)", f"ceil({one.sql} / 4)",
-            f"round({one.sql} / 7, 1)", f"least({one.sql}, {small})", f"greatest({one.sql}, {two.sql})",
-            f"coalesce({one.sql}, {small})", f"nullif({one.sql}, {small})", f"({one.sql} % 3)", f"sign({one.sql})",
-            f"CASE WHEN {self._condition(0)} THEN {one.sql} ELSE {two.sql} END",
-            f"CASE WHEN {self._condition(0)} THEN {one.sql} END",
-            f"TRY_CAST({one.sql} AS TINYINT)", f"({one.sql} / nullif({two.sql}, 0))", f"(least({one.sql}, 9) ** 2)",
-            f"least(greatest({one.sql}, -5), 5)",
-        ]  # fmt: skip
-        if abs(one.low) <= 1000 and abs(two.low) <= 1000:
-            forms.append(f"({one.sql} * {two.sql})")
-        words = [name for name in self._names if name.kind == "category"]
-        days = [name for name in self._names if name.kind in ("date", "timestamp") and name.low is not None]
-        if words:
-            forms += [f"length({self.random.choice(words).sql})"]
-        if days:
-            forms += [
-                f"extract({self.random.choice(['day', 'dow', 'month', 'hour'])} FROM {self.random.choice(days).sql})"
-            ]
-        return Name(sql=self.random.choice(forms), kind="decimal", low=one.low, high=one.high)
-
-    def _condition(self, depth: int) -> str:
-        if depth > 0 and self.random.random() < 0.5:
-            parts = [self._condition(depth - 1) for _ in range(self.random.randint(2, 3))]
-            told = f" {self.random.choice(['AND', 'OR'])} ".join(f"({part})" for part in parts)
-            return f"NOT ({told})" if self.random.random() < 0.2 else told
-        name = self.random.choice(self._names)
-        if depth > 0 and self.random.random() < 0.3:
-            return f"{self._number(1).sql} {self._operator()} {self.random.randint(-3, 20)}"
-        if self.random.random() < 0.15:
-            return f"{name.sql} IS {self.random.choice(['', 'NOT '])}NULL"
-        if self.random.random() < 0.03:
-            return f"{name.sql} IS DISTINCT FROM {name.sql}"
-        return self._compared(name)
-
-    def _compared(self, name: Name) -> str:
-        choice = self.random.choice
-        match name.kind:
-            case "integer" | "decimal":
-                low, high = (name.low, name.high) if name.low is not None else (Fraction(-3), Fraction(9))
-                one, two = sorted(self._near(low, high) for _ in range(2))
-                return choice([
-                    f"{name.sql} {self._operator()} {one}", f"{name.sql} BETWEEN {one} AND {two}",
-                    f"{name.sql} IN ({one}, {two}, 3)", f"{name.sql} NOT IN ({one}, 4)",
-                ])  # fmt: skip
-            case "category":
-                word = literal(choice(name.words or ("flu",)))
-                return choice([
-                    f"{name.sql} = {word}", f"{name.sql} <> {word}", f"{name.sql} IN ({word})", f"{name.sql} >= {word}",
-                    f"lower({name.sql}) LIKE 'f%'", f"{name.sql} LIKE '_'", f"{name.sql} IS NOT DISTINCT FROM {word}",
-                ])  # fmt: skip
-            case "text":
-                return choice([
-                    f"{name.sql} = 'flu'", f"{name.sql} > 'b'", f"{name.sql} LIKE '%u%'", f"{name.sql} ILIKE 'FLU%'",
-                    f"length({name.sql}) < 4", f"upper({name.sql}) = 'SS'", f"trim({name.sql}) <> ''",
-                    f"substr({name.sql}, 1, 1) = 'f'", f"{name.sql} IN ('1', 'true')",
-                ])  # fmt: skip
-            case "boolean":
-                return choice([name.sql, f"NOT {name.sql}", f"{name.sql} IS TRUE", f"{name.sql} = false"])
-            case _:
-                low = int(name.low) if name.low is not None else 18_300
-                day = literal(_iso(self.random.randint(low - 2, low + 40)))
-                return choice([
-                    f"{name.sql} {self._operator()} {day}", f"extract(dow FROM {name.sql}) = 3",
-                    f"date_trunc('month', {name.sql}) = '2020-02-01'", f"{name.sql} BETWEEN {day} AND '2020-03-01'",
-                ])  # fmt: skip
-
-    def _near(self, low: Fraction, high: Fraction) -> int:
-        ends = [int(low), int(high), int(low) - 1, int(high) + 1, 0, 3, int(low + high) // 2]
-        return self.random.choice(ends)
-
-    def _operator(self) -> str:
-        return self.random.choice(["=", "<>", "<", "<=", ">", ">="])
-
     # GROUP BY
 
     def _keys(self) -> list[str]:
@@ -291,7 +215,7 @@ class Asker:
         return list(dict.fromkeys(key for key in found if key))
 
     def _key(self) -> str:
-        name = self.random.choice(self._names)
+        name = self.random.choice(self._scalars.names)
         match name.kind:
             case "integer" | "decimal" if name.edges or name.few:
                 return self.random.choice([name.sql, f"floor({name.sql} / 5) * 5", f"{name.sql} > 3"])
@@ -327,8 +251,8 @@ class Asker:
         return [self._aggregate(source) for _ in range(self.random.randint(1, 3))]
 
     def _aggregate(self, source: From) -> str:
-        of, other = self._number(1).sql, self._number(1).sql
-        name = self.random.choice(self._names).sql
+        of, other = self._scalars.number(1).sql, self._scalars.number(1).sql
+        name = self.random.choice(self._scalars.names).sql
         forms = ["count(*)", "count(*)", f"count({name})", f"sum({of})", f"sum({of})", f"avg({of})", f"avg({of})",
                  f"count(DISTINCT {name})", f"count(DISTINCT {name})",
                  f"{self.random.choice(['var_pop', 'var_samp', 'stddev', 'stddev_pop'])}({of})",
@@ -339,35 +263,17 @@ class Asker:
             forms += [f"count(DISTINCT {whole})"] * 3
         chosen = self.random.choice(forms)
         if "/" not in chosen and self.random.random() < 0.25:
-            chosen += f" FILTER (WHERE {self._condition(1)})"
+            chosen += f" FILTER (WHERE {self._scalars.condition(1)})"
         return chosen
 
     def _quantile(self) -> str:
         """Over few bins: a histogram of thousands is slow to look at here, and no different."""
-        few = [name for name in self._names if name.kind in ("integer", "decimal", "date", "timestamp") and name.few]
-        of = self.random.choice(few).sql if few else f"least(greatest({self._number(1).sql}, -3), 20)"
+        few = [
+            name
+            for name in self._scalars.names
+            if name.kind in ("integer", "decimal", "date", "timestamp") and name.few
+        ]
+        of = self.random.choice(few).sql if few else f"least(greatest({self._scalars.number(1).sql}, -3), 20)"
         forms = [f"median({of})", f"quantile({of}, 0.25)", f"min({of})", f"max({of})",
                  f"percentile_cont(0.9) WITHIN GROUP (ORDER BY {of})"]  # fmt: skip
         return self.random.choice(forms)
-
-
-def _name(column: Column, prefix: str) -> Name:
-    sql = prefix + quoted(column.name)
-    match column:
-        case Number(low=low, high=high, step=step, edges=edges):
-            bounds = {} if low is None or high is None else {"low": low * step, "high": high * step}
-            return Name(sql=sql, kind=column.type, edges=edges is not None, **bounds)
-        case Moment(type=type_):
-            scale = 86_400_000_000 if type_ == "timestamp" else 1
-            bounds = (
-                {}
-                if column.low is None
-                else {"low": Fraction(column.low // scale), "high": Fraction(column.high // scale)}
-            )
-            return Name(sql=sql, kind=type_, **bounds)
-        case Boolean():
-            return Name(sql=sql, kind="boolean")
-        case Category(values=values):
-            return Name(sql=sql, kind="category", words=values)
-        case Text():
-            return Name(sql=sql, kind="text")

@@ -170,7 +170,7 @@ def _texts(column: Column):
         case Moment():
             scale = 86_400_000_000 if column.type == "timestamp" else 1
             low, high = (column.low or 0) // scale, (column.high or 0) // scale
-            days = st.integers(low - 1, high + 1).map(_iso)
+            days = st.integers(low - 1, high + 1).map(iso)
             return st.one_of(days, days, st.sampled_from(MOMENTS))
         case Boolean():
             return st.sampled_from(TRUTHS)
@@ -211,7 +211,8 @@ def _decimal(value: Fraction) -> str:
     return str(int(value)) if value.denominator == 1 else f"{float(value):.2f}"
 
 
-def _iso(day: int) -> str:
+def iso(day: int) -> str:
+    """A day as it is written."""
     return datetime.fromtimestamp(day * 86_400, tz=UTC).date().isoformat()
 
 

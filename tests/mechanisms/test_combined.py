@@ -136,6 +136,7 @@ def test_lines_of_weights_are_computed_apart():
     for line, width in zip(weights, found, strict=True):
         assert width == pytest.approx(half_widths(line[None], laws, confidence=SURE)[0])
     assert found[0] == found[3]
+    assert half_widths(np.array([[0.0, 0.0], [1.0, 0.5]]), laws, confidence=SURE).tolist() == [0, found[0]]
     assert gaussian(40).half_width(SURE) <= found[1] <= gaussian(40).half_width(SURE) * 1.02
     assert 2 * laplace(5).half_width(SURE) <= found[2] <= 2 * laplace(5).half_width(SURE) * 1.02
 

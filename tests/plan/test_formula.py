@@ -142,6 +142,8 @@ def formulas(step=Fraction(1)):
         "slope": f.slope(0, x, y, 5),
         "intercept": f.intercept(0, x, y, 5),
         "share": f.Arithmetic("/", f.Cell(6), f.Cell(0)),
+        "part of a whole": f.Arithmetic("/", f.Cell(6), f.Arithmetic("+", f.Cell(6), f.Cell(0))),
+        "whole of itself": f.Arithmetic("/", *[f.Arithmetic("+", f.Cell(6), f.Cell(0))] * 2),
         "ratio of sums": f.Arithmetic("/", f.Cell(1), f.Cell(3)),
         "difference": f.Arithmetic("-", f.Cell(0), f.Cell(6)),
         "ratio of averages": f.Arithmetic("/", *mean),

@@ -23,10 +23,9 @@ from numpy.typing import NDArray
 
 from discreet.accounting.region import Region
 from discreet.engines import source as sources
-from discreet.engines.engine import EngineFailure, Exact, ExactKeys, Making, Tables
+from discreet.engines.engine import EngineFailure, Exact, ExactKeys, Integers, Making, Tables
 from discreet.engines.ownership import Ownership
 from discreet.engines.stored import PERSON, persons_file, working_folder
-from discreet.mechanisms.addition import Integers
 from discreet.plan.cells import Cells, Found
 from discreet.plan.expressions import Expression, Words
 from discreet.plan.relation import Plan, Scan

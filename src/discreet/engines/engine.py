@@ -7,12 +7,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from discreet.accounting.region import Region, Value
-from discreet.mechanisms.addition import Integers
 from discreet.plan.cells import Cells
 from discreet.plan.expressions import Expression
 from discreet.plan.relation import Plan, Scan
 from discreet.schema.schema import Table
+
+#: Exact whole numbers: 64 bits wide, or Python's own where that is not enough.
+Integers = NDArray[np.int64] | NDArray[np.object_]
 
 
 class EngineFailure(Exception):

@@ -11,9 +11,8 @@ from typing import Any, assert_never
 import numpy as np
 
 from discreet.accounting.region import Region, Value
-from discreet.engines.engine import Tables
+from discreet.engines.engine import Integers, Tables
 from discreet.engines.stored import PERSON, persons_file
-from discreet.mechanisms.addition import Integers
 from discreet.plan.cells import Axis, Cells
 from discreet.plan.evaluate import holds, value
 from discreet.plan.expressions import Expression

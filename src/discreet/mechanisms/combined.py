@@ -105,10 +105,12 @@ def half_widths(weights: Floats, laws: Sequence[Noise], *, confidence: Fraction)
     if len(laws) == 1 or doubt < _LEAST_DOUBT:  # each part within its own width (a union bound)
         apart = sizes @ np.array([float(law.half_width(1 - doubt / len(laws))) for law in laws])
         return np.asarray(apart * (1 + _ROUNDING))
-    steps, tails = _tails(sizes, laws, reach=-math.log(doubt))
+    found = np.zeros(len(sizes))
+    lines = np.flatnonzero(sizes.any(axis=1))
+    steps, tails = _tails(sizes[lines], laws, reach=-math.log(doubt))
     # The first place whose tail is small enough. The last one's is: it lies 7 spreads further than ln(1 / doubt).
-    places = np.count_nonzero(tails > float(doubt), axis=1)
-    return np.asarray(places * steps * (1 + _ROUNDING))
+    found[lines] = np.count_nonzero(tails > float(doubt), axis=1) * steps * (1 + _ROUNDING)
+    return found
 
 
 def _tails(sizes: Floats, laws: Sequence[Noise], *, reach: float, most: int = _PLACES) -> tuple[Floats, Floats]:

@@ -21,6 +21,7 @@ from discreet.plan import interval, pattern
 from discreet.plan.calendar import FIRST_DAY, LAST_DAY, PartUnit, StartUnit, part_of, start_of
 from discreet.plan.interval import Interval, Rounding
 from discreet.plan.known import LITERALS, Ends, Known, learn, reach_of
+from discreet.schema.unit import called
 
 Sides = Literal["both", "leading", "trailing"]
 
@@ -378,8 +379,8 @@ def bounded(number: Number) -> Interval:
     for part in walk(number):
         if isinstance(part, Code) and (part.low is None or part.high is None):
             raise Refused(
-                f"{part.column!r} has no declared bounds, so that nothing can be computed from it",
-                hint=f"declare low and high of {part.column!r}",
+                f"{called(part.column)!r} has no declared bounds, so that nothing can be computed from it",
+                hint=f"declare low and high of {called(part.column)!r}",
             )
     raise Refused("a text can be of any length, so that nothing can be computed from it", hint="least(length(…), 1000)")
 

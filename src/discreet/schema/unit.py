@@ -11,6 +11,17 @@ from discreet.errors import SchemaError
 OURS = "discreet:"
 
 
+def called(name: str) -> str:
+    """What people call a column: one that a join brought along by its own name.
+
+    >>> called("age"), called("discreet:1.sort"), called("discreet:own 0")
+    ('age', 'sort', 'this number')
+    """
+    if not name.startswith(OURS):
+        return name
+    return name.partition(".")[2] or "this number"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrivacyUnit:
     """One row, or all rows of one person.

@@ -13,10 +13,11 @@ from typing import Literal
 from discreet.accounting.region import NOT_NULL, NOTHING, Allowed
 from discreet.errors import Refused
 from discreet.plan.algebra import lookup, minus, times
-from discreet.plan.expressions import Code, Expression, Null, TextCode, Whole
+from discreet.plan.expressions import Code, Expression, Null, TextCode, Whole, to_data
 from discreet.plan.known import MOST_BOUND
 from discreet.schema.column import moment_code
 from discreet.schema.schema import closest
+from discreet.schema.unit import called
 from discreet.sql.typed import DAY_US, Choice, Day, Instant, Kind, Numeric, Truth, Typed, Words, aligned, whole
 
 Operator = Literal["=", "<>", "<", "<=", ">", ">="]
@@ -49,7 +50,7 @@ def is_literal(found: Typed) -> bool:
 
 def compare(left: Typed, operator: Operator, right: Typed) -> tuple[Expression, Allowed]:
     """An expression, and the values for which `left operator right` is TRUE; for its others, save NULL, it is FALSE."""
-    if is_literal(left) and not is_literal(right):
+    if _comes_later(left, right):
         left, operator, right = right, FLIPPED[operator], left
     if isinstance(left.expression, Null) or isinstance(right.expression, Null):
         return Null(), NOTHING
@@ -57,6 +58,10 @@ def compare(left: Typed, operator: Operator, right: Typed) -> tuple[Expression, 
         expression, equal = compare(left, "=", right)
         return expression, equal.complement() & NOT_NULL
     match left.kind, right.kind:
+        case (Words(), Words()) | (Choice(), Words()) | (Words(), Choice()) if not is_literal(right):
+            raise Refused(
+                "a free text is compared with literals only", hint="declare it as a category, with its values"
+            )
         case Numeric(), Numeric():
             return _numbers(left, operator, right)
         case Day() | Instant(), _:
@@ -65,12 +70,17 @@ def compare(left: Typed, operator: Operator, right: Typed) -> tuple[Expression, 
             return _truths(left, operator, right)
         case Choice(), _:
             return _choices(left, operator, right)
-        case Words(), Choice() if is_literal(right):
+        case Words(), Choice():
             return left.expression, _texts(operator, str(constant_of(right)))
-        case Words(), Words() | Choice():
-            raise Refused("a text is compared with literals only", hint="declare it as a category, with its values")
         case _:
             raise mismatch(left, right)
+
+
+def _comes_later(left: Typed, right: Typed) -> bool:
+    """Literals stand on the right, and the rest in one order: `a < b` and `b > a` are one question."""
+    if is_literal(left) or is_literal(right):
+        return not is_literal(right)
+    return repr(to_data(left.expression)) > repr(to_data(right.expression))
 
 
 def _numbers(left: Typed, operator: Operator, right: Typed) -> tuple[Expression, Allowed]:
@@ -232,8 +242,7 @@ def _value_of(found: Typed) -> str:
 
 def _name(code: Code | TextCode) -> str:
     """A column's name without the number of the join that brought it."""
-    place, dot, name = code.column.partition(".")
-    return name if dot and place.isdigit() else code.column
+    return called(code.column)
 
 
 def type_word(kind: Kind) -> str:

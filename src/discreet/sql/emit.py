@@ -192,8 +192,9 @@ def floor_sql(left: str, right: str) -> str:
     return f"({left} // {divisor} - CASE WHEN {over} THEN 1 ELSE 0 END)"
 
 
-#: A literal has whatever width it needs, and must not meet another one; the others are 64 and 128 bits wide.
-_LITERAL, _BIG, _HUGE = 0, 1, 2
+#: A literal or a stored column has the width it needs and no more: it is cast before anything is computed from
+#: it. The others are 64 and 128 bits wide.
+_NATURAL, _BIG, _HUGE = 0, 1, 2
 
 
 class _Sql(NamedTuple):
@@ -216,13 +217,13 @@ def _number(expression: Number) -> _Sql:
     """A whole-number expression."""
     match expression:
         case Code(column=column, low=low, high=high):
-            width = _width(low, high)
-            return _Sql(_at_least(_Sql(identifier(column), _LITERAL), width), width)
+            stored = _Sql(identifier(column), _NATURAL)
+            return stored if _width(low, high) == _BIG else _Sql(_at_least(stored, _HUGE), _HUGE)
         case Null():
-            return _Sql("NULL", _LITERAL)
+            return _Sql("NULL", _NATURAL)
         case Whole(value=literal):
             text = str(literal) if literal >= 0 else f"({literal})"
-            return _Sql(text, _LITERAL) if _width(literal) == _BIG else _Sql(f"CAST({text} AS HUGEINT)", _HUGE)
+            return _Sql(text, _NATURAL) if _width(literal) == _BIG else _Sql(f"CAST({text} AS HUGEINT)", _HUGE)
         case Plus() | Times() | Remainder():
             return _arithmetic(expression)
         case Over():
@@ -338,12 +339,11 @@ def _lookup(expression: Lookup) -> _Sql:
     listed = f"[{', '.join('NULL' if found is None else str(found) for found in expression.table)}]"
     if _width(expression.low, expression.high) == _HUGE:
         return _Sql(f"list_extract(CAST({listed} AS HUGEINT[]), {place})", _HUGE)
-    return _Sql(f"list_extract({listed}, {place})", _LITERAL)
+    return _Sql(f"list_extract({listed}, {place})", _NATURAL)
 
 
 def _date(day: Number) -> str:
-    text = identifier(day.column) if isinstance(day, Code) else _number(day).text
-    return f"DATE '1970-01-01' + CAST({text} AS INTEGER)"
+    return f"DATE '1970-01-01' + CAST({_number(day).text} AS INTEGER)"
 
 
 def _like(expression: Like, *, wanted: bool) -> str:

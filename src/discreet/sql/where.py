@@ -24,6 +24,7 @@ from discreet.sql.compare import Constant, Operator, compare, constant_of, is_li
 from discreet.sql.express import ARITHMETIC
 from discreet.sql.moments import MOMENTS, NAMED
 from discreet.sql.text import Source
+from discreet.sql.text import span as span_of
 from discreet.sql.typed import Truth, Typed, literal
 from discreet.sql.unknown import refusal_of
 from discreet.sql.words import TEXTS
@@ -93,7 +94,15 @@ class Reader:
 
     def _at(self, problem: Refused, node: exp.Expr) -> Refused:
         """A refusal that points at the innermost node that was being read."""
-        return problem if problem.sql else self.source.refusal(problem.reason, at=node, hint=problem.hint)
+        return problem if problem.sql else self.source.refusal(problem.reason, at=self._place(node), hint=problem.hint)
+
+    def _place(self, node: exp.Expr) -> exp.Expr | tuple[int, int]:
+        """Where a node stands. Of some keywords the parser forgets it: there the text is searched for them."""
+        if span_of(node) is not None:
+            return node
+        word = re.match(r"[\w$?]+", node.sql(dialect="duckdb"))
+        found = word and re.search(rf"(?<!\w){re.escape(word[0])}(?!\w)", self.source.text, re.IGNORECASE)
+        return found.span() if found else (0, 0)
 
     def _scalar(self, node: exp.Expr) -> Typed:
         match node:

@@ -11,7 +11,7 @@ from typing import Any
 from discreet import exact
 from discreet.accounting.events import Event
 from discreet.accounting.guarantee import Guarantee
-from discreet.answers.bounds.ends import DISLIKE, SPARE, STAGES, Search, after_stage, searches, stage_event, stage_price
+from discreet.answers.bounds.ends import ENOUGH, STAGES, Search, after_stage, searches, stage_event, stage_price
 from discreet.answers.bounds.limit import limit_of, limit_price
 from discreet.answers.bounds.purse import Purse
 from discreet.answers.bounds.rounding import outward
@@ -19,7 +19,6 @@ from discreet.answers.bounds.terms import Terms
 from discreet.answers.bounds.wishes import ROWS_PER_PERSON, Wishes
 from discreet.answers.sql import spending
 from discreet.curator import Curator, Version
-from discreet.errors import UsageError
 from discreet.plan.expressions import TextCode
 from discreet.plan.inquiry import Inquiry
 from discreet.plan.price import Price, price
@@ -64,7 +63,6 @@ def buy(wanted: Wishes, terms: Terms, *, version: Version, guarantee: Guarantee,
     Because: each choice gets its part of its share (`limit`, `ends`), values theirs (`price`), and the curator charges
         what each really was.
     """
-    _check_delta(wanted, terms)
     text = f"discreet bounds {version.table}"
     purse = Purse(curator=curator, version=version, guarantee=guarantee, text=text)
     errand = _Errand(wanted=wanted, terms=terms, version=version, purse=purse)
@@ -148,16 +146,6 @@ class _Errand:
         )
 
 
-def _check_delta(wanted: Wishes, terms: Terms) -> None:
-    if wanted.values and not terms.delta:
-        raise UsageError(
-            f"the values of {wanted.values[0]!r} are found by a threshold, which needs a delta",
-            hint="--delta 1e-7, of the delta that the table's budget has for keys",
-        )
-    if terms.delta is not None and not wanted.values:
-        raise UsageError("--delta is for the values of text columns, and none is asked for", hint="leave it out")
-
-
 def _words(measured: Measurement) -> list[str]:
     """The values that enough persons share, sorted; NULL is none."""
     (part,) = measured.parts
@@ -187,7 +175,7 @@ def _warnings(errand: _Errand, ends: Sequence[Search], values: Mapping[str, list
     if ends:
         unit = "rows" if errand.version.schema.unit.is_row else "persons"
         most = max(len(search.wanted) for search in ends)
-        needed = (DISLIKE + 2 * SPARE) * STAGES * most / errand.share
+        needed = ENOUGH * STAGES * most / errand.share
         told.append(
             f"bounds found so are good from about {int(needed):,} {unit} on; with fewer they come out too narrow"
         )

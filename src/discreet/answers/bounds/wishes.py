@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.answers.bounds.ends import End
+from discreet.answers.bounds.terms import Terms
 from discreet.curator import Version
 from discreet.errors import UsageError
 from discreet.schema.column import Boolean, Category, Column, Moment, Number, Text, type_name
@@ -29,7 +30,7 @@ class Wishes:
         return self.limit + len(self.ends) + len(self.values)
 
 
-def wishes(table: Table, raw: Mapping[str, Any], version: Version, names: Sequence[str]) -> Wishes:
+def wishes(table: Table, raw: Mapping[str, Any], version: Version, names: Sequence[str], terms: Terms) -> Wishes:
     """What is missing in discreet.toml: of the columns named, else of all that can be found without a name."""
     refuse_other_persons(table, version)
     chosen = named(table, names)
@@ -53,7 +54,18 @@ def wishes(table: Table, raw: Mapping[str, Any], version: Version, names: Sequen
             f"everything about {table.name!r} that can be found without a name is declared",
             hint="name a text column to find its values, or see how well the bounds fit with --report",
         )
+    _check_delta(found, terms)
     return found
+
+
+def _check_delta(wanted: Wishes, terms: Terms) -> None:
+    if wanted.values and not terms.delta:
+        raise UsageError(
+            f"the values of {wanted.values[0]!r} are found by a threshold, which needs a delta",
+            hint="--delta 1e-7, of the delta that the table's budget has for keys",
+        )
+    if terms.delta is not None and not wanted.values:
+        raise UsageError("--delta is for the values of text columns, and none is asked for", hint="leave it out")
 
 
 def named(table: Table, names: Iterable[str]) -> list[Column | str]:

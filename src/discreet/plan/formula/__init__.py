@@ -1,11 +1,12 @@
 """Formulas: what is computed from noisy statistics. Post-processing: pure, free, and blind to exact numbers.
 
-nodes      the closed union of formulas
-moments    count, total, average, variance and the rest as formulas
-evaluate   their values
-interval   between what the exact values lie, given the law of the noise (fieller: of a ratio)
-needs      how much each statistic's noise matters, and how to split a price
-digits     numbers with no more digits than the noise leaves meaningful
+nodes         the closed union of formulas
+moments       count, total, average, variance and the rest as formulas
+values        what they evaluate to
+uncertainty   between what the exact values lie, given the law of the noise
+              (linear: parts whose noise has a law; fieller: ratios; arithmetic: the rest)
+shares        how much each statistic's noise matters, and how to split a price
+digits        numbers with no more digits than the noise leaves meaningful
 """
 
 from discreet.plan.formula.digits import meaningful

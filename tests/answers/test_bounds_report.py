@@ -1,0 +1,146 @@
+"""What limits take away: the arithmetic with hardly any noise, the guess where noise hides persons, the shares at bounds."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from answers.visits import make, rows_of, sizes
+from discreet.accounting import events
+from discreet.answers.bounds import truncation as module
+from discreet.answers.bounds.terms import Terms
+from discreet.answers.bounds.truncation import COMPARED, Tail, truncation
+from discreet.errors import UsageError
+from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.release import Measurement, NoisyCells
+from noise.source import FixedBits
+
+
+def measured(counts, epsilon, *, declared, bits=1):
+    """The noisy histogram of persons as the curator stores it."""
+    edges = module._edges(declared)
+    exact = np.bincount(np.searchsorted(edges, counts), minlength=len(edges) + 1)
+    law = DiscreteLaplace(scale=1 / Fraction(epsilon))
+    noisy, event = law.release(exact, l1=1, bits=FixedBits(bits))
+    part = NoisyCells(place=0, statistics=(0,), noisy_values=(tuple(noisy.tolist()),), laws=(law,))
+    return Measurement(id="r", text="", parts=(part,), event=event)
+
+
+def report(counts, epsilon="1", *, declared=20, cells=50, bits=1):
+    terms = Terms.of(epsilon=epsilon, cells=cells)
+    return truncation(measured(counts, epsilon, declared=declared, bits=bits), terms, declared=declared)
+
+
+def left_out(counts, limit):
+    return np.maximum(counts - limit, 0).sum() / counts.sum()
+
+
+def error(counts, limit, cells=50):
+    bias = np.maximum(counts - limit, 0).sum() / cells
+    return bias + limit * np.exp(-bias / limit)
+
+
+@pytest.mark.parametrize("epsilon", ["0.2", "1", "100"])
+def test_shares_are_near_the_truth_on_a_skewed_table(epsilon):
+    counts = sizes(100_000)
+    for bits in range(5):
+        for limit in report(counts, epsilon, bits=bits).limits:
+            true = left_out(counts, limit.rows)
+            assert limit.left_out == pytest.approx(true, abs=0.06 if limit.guessed or epsilon != "100" else 0.03)
+
+
+def test_the_limit_estimated_best_is_good():
+    generator = np.random.default_rng(7)
+    for counts in (
+        sizes(1_000_000),
+        sizes(10_000),
+        generator.geometric(0.1, 100_000),
+        np.ceil(np.exp(generator.normal(1.8, 1.2, 100_000))).astype(np.int64),
+        np.full(100_000, 5),
+    ):
+        best = min(error(counts, limit) for limit in COMPARED)
+        ratios = [error(counts, report(counts, "0.2", bits=bits).best.rows) / best for bits in range(8)]
+        assert np.median(ratios) < 1.5 and max(ratios) < 2.2
+
+
+def test_empty_buckets_far_up_do_not_count():
+    """Twenty-odd of them, each with noise: one person taken for real would own more rows than all others."""
+    counts = np.full(1000, 3)
+    for bits in range(40):
+        found = report(counts, "0.1", bits=bits)
+        assert max(bucket.low for bucket in found.buckets if bucket.seen) == 2
+        assert all(limit.left_out < 0.1 for limit in found.limits if limit.rows >= 50)
+    assert any(bucket.noisy_persons > 15 for bucket in found.buckets if not bucket.seen)
+
+
+def test_small_buckets_alone_would_be_exact():
+    """Buckets of one number of rows have no mean to guess."""
+    counts = np.repeat([1, 2], [1000, 500])
+    found = report(counts, "100", declared=1)
+    assert [(limit.rows, limit.declared) for limit in found.limits][:3] == [(1, True), (2, False), (5, False)]
+    assert [limit.left_out for limit in found.limits][:2] == [pytest.approx(500 / 2000), 0]
+    assert [limit.plus_minus for limit in found.limits][:3] == [3, 6, 15]  # as DiscreteLaplace says at 95%
+    assert found.plus_minus == 0 and not found.limits[0].guessed and found.limits[1].guessed
+
+
+def test_the_declared_limit_is_always_among_them():
+    found = report(sizes(1000), declared=777_777)
+    assert [limit.rows for limit in found.limits if limit.declared] == [777_777]
+
+
+def test_nobody_can_be_seen():
+    found = report(np.zeros(0, np.int64), "0.1")
+    assert all(limit.left_out is None for limit in found.limits)
+    assert found.best.rows == 1
+
+
+def test_a_tail_is_a_power_law():
+    """Of persons with more than 100 rows by a power law of 2: beyond k >= 100 they have persons * 100^2 / k rows."""
+    tail = Tail(start=100, persons=7, exponent=2.0)
+    assert tail.beyond(100) == pytest.approx(700)
+    assert tail.beyond(1000) == pytest.approx(70)
+    assert tail.beyond(0) == pytest.approx(1400)
+    assert tail.beyond(40) == pytest.approx(1400 - 280)
+
+
+def test_report_end_to_end(tmp_path):
+    """Charged once, at most what was asked, and free the second time."""
+    rows = rows_of(sizes(500))
+    project = make(tmp_path, rows, extra="rows_per_person = 3", bits=6)
+    found = project.bias("visits", epsilon=10, cells=5)
+    assert found.truncation is not None
+    (declared,) = [limit for limit in found.truncation.limits if limit.declared]
+    assert declared.rows == 3 and declared.left_out == pytest.approx(left_out(sizes(500), 3), abs=0.1)
+    (age,) = found.clamping
+    kept = sum(min(3, count) for count in sizes(500))
+    assert (age.column, age.low, age.high) == ("age", 0, 120)
+    assert age.at_high == pytest.approx(10 / 130, abs=0.03) and age.at_low == pytest.approx(1 / 130, abs=0.03)
+    assert age.plus_minus == pytest.approx(3 / 5 * 3 / kept, rel=0.2)  # scale 3 rows / epsilon 5, times ln 20
+    spent = [project.curator.stored(id_).event for id_ in found.releases]
+    assert [events.loss(event).epsilon for event in spent] == [5, 5]
+    assert spent[0] == events.Laplace(scale=Fraction(1, 5), l1=1) and spent[1] == events.Laplace(
+        scale=Fraction(3, 5), l1=3
+    )
+    again = project.bias("visits", epsilon=10, cells=5)
+    assert again.releases == found.releases and again.cost.epsilon == 0 and again.truncation == found.truncation
+    better = project.bias("visits", epsilon=20, cells=5)
+    assert not set(better.releases) & set(found.releases) and better.cost.epsilon == 20
+
+
+def test_only_what_is_named(tmp_path):
+    project = make(tmp_path, rows_of(sizes(20)), extra="rows_per_person = 3")
+    alone = project.bias("visits", ["rows_per_person"], epsilon=1)
+    assert alone.truncation is not None and not alone.clamping and len(alone.releases) == 1
+    column = project.bias("visits", ["AGE"], epsilon=1)
+    assert column.truncation is None and [each.column for each in column.clamping] == ["age"]
+    for wrong in ("cost", "city", "seen", "nothing"):
+        with pytest.raises(UsageError):
+            project.bias("visits", [wrong], epsilon=1)
+    assert project.budget("visits").spent.epsilon == pytest.approx(2)
+
+
+def test_rows_have_nothing_to_truncate(tmp_path):
+    project = make(tmp_path, rows_of(sizes(20)), person=False)
+    assert project.bias("visits", epsilon=1).truncation is None
+    with pytest.raises(UsageError, match="each row is one person"):
+        project.bias("visits", ["rows_per_person"], epsilon=1)
