@@ -225,7 +225,7 @@ class ReleaseColumn:
 class Release:
     """An answer. `interval` says how wrong each number may be by its noise.
 
-    `reread` gives the intervals at another confidence; it reads noisy values alone.
+    `reread` gives the intervals at a confidence, when they are asked for; it reads noisy values alone.
     """
 
     id: str
@@ -233,7 +233,6 @@ class Release:
     version: int
     columns: tuple[ReleaseColumn, ...]
     rows: tuple[tuple[Cell, ...], ...]
-    intervals: tuple[Intervals, ...]
     event: events.Event
     confidence: Fraction
     cost: Spending
@@ -242,6 +241,12 @@ class Release:
     cached: bool = False
     warnings: tuple[str, ...] = ()
     reread: Callable[[Fraction], tuple[Intervals, ...]] = field(repr=False, compare=False)
+    _read: dict[Fraction, tuple[Intervals, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @property
+    def intervals(self) -> tuple[Intervals, ...]:
+        """A noise interval for each number, None for keys, at the answer's confidence."""
+        return self.interval()
 
     def plus_minus(self, confidence: object = None) -> float:
         """The widest noise of any number: half of the widest interval."""
@@ -261,18 +266,17 @@ class Release:
         bought with the answer and stays as it is.
         """
         wanted = self.confidence if confidence is None else exact.number(confidence, name="confidence")
-        return self.intervals if wanted == self.confidence else self.reread(wanted)
+        if wanted not in self._read:
+            self._read[wanted] = self.reread(wanted)
+        return self._read[wanted]
 
     def at(self, confidence: Fraction) -> Release:
         """The same answer, read at another confidence."""
-        return replace(self, confidence=confidence, intervals=self.interval(confidence))
+        return replace(self, confidence=confidence)
 
     def drowned(self, row: int, column: int) -> bool:
         """Whether a number is no larger than its noise."""
-        cell, ends = self.rows[row][column], self.intervals[row][column]
-        if ends is None or isinstance(cell, str) or isinstance(ends[0], str) or isinstance(ends[1], str):
-            return False
-        return cell is None or abs(cell) <= (ends[1] - ends[0]) / 2
+        return self.columns[column].kind != "key" and drowned(self.rows[row][column], self.intervals[row][column])
 
     def to_data(self) -> dict[str, Any]:
         """The answer as JSON data; the keys are a contract."""
@@ -365,6 +369,15 @@ class Release:
             cells = [self.shown(row, place) for place in range(len(self.columns))]
             body += "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{escape(repr(self))}</p>"
+
+
+def drowned(cell: Cell, ends: Interval) -> bool:
+    """Whether a number is no larger than its noise; a date or text never is."""
+    if ends is None:
+        return not isinstance(cell, str)
+    if isinstance(cell, str) or isinstance(ends[0], str) or isinstance(ends[1], str):
+        return False
+    return cell is None or abs(cell) <= (ends[1] - ends[0]) / 2
 
 
 def _with_noise(cell: float, low: float, high: float) -> str:

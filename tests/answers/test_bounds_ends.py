@@ -179,10 +179,11 @@ def test_bounds_end_to_end(tmp_path):
     with (tmp_path / "visits.csv").open() as stream:
         costs = np.array([float(row["cost"]) for row in csv.DictReader(stream)])
     low, high = (float(found.columns["cost"][end]) for end in ("low", "high"))
-    assert low < 30 and 500 < high < 4000 and np.mean((costs < low) | (costs > high)) < 0.1
-    assert date(2018, 1, 1) < found.columns["day"]["low"] < date(2020, 4, 1)
-    assert date(2023, 10, 1) < found.columns["day"]["high"] < date(2026, 1, 1)
-    assert datetime(2018, 1, 1) < found.columns["at"]["low"] < found.columns["at"]["high"] < datetime(2027, 1, 1)
+    assert low < 40 and 400 < high < 6000 and np.mean((costs < low) | (costs > high)) < 0.1
+    assert date(2005, 1, 1) < found.columns["day"]["low"] < date(2020, 4, 1)
+    assert date(2023, 10, 1) < found.columns["day"]["high"] < date(2060, 1, 1)
+    assert datetime(2005, 1, 1) < found.columns["at"]["low"] < datetime(2020, 4, 1)
+    assert datetime(2023, 10, 1) < found.columns["at"]["high"] < datetime(2060, 1, 1)
     column = project.table("visits").schema.column("cost")
     assert column.low == low * 100 and column.high == high * 100
     assert "measured = 1" in (tmp_path / "discreet.toml").read_text()

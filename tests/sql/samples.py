@@ -91,12 +91,24 @@ cast('3' as integer) + n; '1.5'::double * m; '2000-01-01'::date; cast(null as in
 cost::bigint; n::hugeint; weight::float; cost::decimal(18, 3); try_cast('x' as integer); (n > 3)::int; cast(n as real)
 """
 
+#: Which operator binds more tightly: the parser must read it as DuckDB does.
+_PRECEDENCE = r"""
+n % 3 * 2; n // 2 % 3; -n % 3; 2 - -n; not smoker = alive; n > 1 is true; n + 1 = m is not null; n - m - 1 - age
+n / 2 / 3; n * 2 // 3; n // 2 * 3; -n ** 2; n ** 2 ** 1; n = 1 or m = 1 and age > 50; not n = 1 and m = 1
+n between 1 and 5 and m > 0; n between 1 and m + 3 or smoker; not n between 1 and 5; n in (1, 2) = smoker
+n is null = smoker; disease || sex = 'fluF'; disease || sex like 'flu%'; -n::int; n + m::int; born - died + 1
+born + 1 - died; not not smoker; - - n; n < 3 and not m < 2 or alive; case when n > 1 then 1 else 2 end + 1
+n - 3 * -m; ((n + 1)) * 2; n is distinct from m and smoker; n + m between 1 and 3; smoker is true is false
+note like 'a' || '%'; 3 between n and m; n % 3 between 0 and 1; n * m % 5; 2 ^ 2 ^ 1 * n; n ^ 2 * 2; - n ^ 2 + 1
+"""
+
 
 def _texts(block):
     return [text.strip() for line in block.strip().splitlines() for text in line.split(";") if text.strip()]
 
 
-SAMPLES = [text for block in (_ARITHMETIC, _CHOICES, _TEXTS, _CONDITIONS, _MOMENTS, _CASTS) for text in _texts(block)]
+_BLOCKS = (_ARITHMETIC, _CHOICES, _TEXTS, _CONDITIONS, _MOMENTS, _CASTS, _PRECEDENCE)
+SAMPLES = [text for block in _BLOCKS for text in _texts(block)]
 
 #: What DuckDB is asked instead, where it would overflow, has another type, or makes an infinity of a quotient by 0.
 INSTEAD = {

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.mechanisms.combined import Combined, combine
 from discreet.plan import formula
-from discreet.release import Cell, ChosenBins, FoundKeys, Interval, Intervals, Measurement, NoisyCells
+from discreet.release import Cell, ChosenBins, FoundKeys, Interval, Intervals, Measurement, NoisyCells, drowned
 from discreet.sql.keys import middle
 from discreet.sql.read import Asked, Order, Output
 from discreet.sql.typed import Choice, Words
@@ -109,13 +109,27 @@ class Reading:
     @cached_property
     def rows(self) -> tuple[tuple[Cell, ...], ...]:
         """The rows of the answer."""
-        columns = [[block.cells(output) for block in self.blocks] for output in self.asked.outputs]
-        return tuple(tuple(column[place][number] for column in columns) for place, number in self.order)
+        return self._table([[block.cells(output) for block in self.blocks] for output in self.asked.outputs])
 
     def intervals(self, confidence: Fraction) -> tuple[Intervals, ...]:
         """For each row and column where the exact number lies, None for keys."""
-        columns = [[block.interval(output, confidence) for block in self.blocks] for output in self.asked.outputs]
-        return tuple(tuple(column[place][number] for column in columns) for place, number in self.order)
+        return self._table(
+            [[block.interval(output, confidence) for block in self.blocks] for output in self.asked.outputs]
+        )
+
+    def _table(self, columns: list[list[list[Any]]]) -> tuple[tuple[Any, ...], ...]:
+        """Columns, each a list for each grouping set, as the rows that the answer shows."""
+        shown = [[column[place][number] for place, number in self.order] for column in columns]
+        return tuple(zip(*shown, strict=True))
+
+    def drowned(self, confidence: Fraction) -> tuple[int, int]:
+        """How many numbers of the answer are no larger than their noise, and of how many."""
+        outputs = [output for output in self.asked.outputs if output.key is None and output.grouping is None]
+        found = 0
+        for place, block in enumerate(self.blocks):
+            groups = np.array([number for own, number in self.order if own == place], dtype=np.int64)
+            found += sum(int(block.drowned(output, confidence)[groups].sum()) for output in outputs)
+        return found, len(self.order) * len(outputs)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,19 +231,39 @@ class _Block:
         return plain[0]
 
     def interval(self, output: Output, confidence: Fraction) -> list[Interval]:
+        """Where the exact numbers of a column lie."""
         if output.key is not None or output.grouping is not None:
             return [None] * self.size
         if output.quantile is not None:
             return self._bin_ends(output.quantile)
-        assert output.formula is not None
-        laws = [self.laws[index] for index in range(len(self.asked.inquiry.statistics))]
         whole = self._whole(output)
         if whole is not None:
-            width = laws[whole].half_width(confidence)
+            width = self.laws[whole].half_width(confidence)
             return [(int(value) - width, int(value) + width) for value in self.values[whole]]
+        low, high = self._ends(output, confidence)
+        return [_ends(one, two) for one, two in zip(_numbers(low), _numbers(high), strict=True)]
+
+    def _ends(self, output: Output, confidence: Fraction) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        assert output.formula is not None
+        laws = [self.laws[index] for index in range(len(self.asked.inquiry.statistics))]
         low, high = formula.interval(output.formula, self.vectors(), laws, confidence)
-        lows, highs = (_numbers(np.broadcast_to(end, self.size)) for end in (low, high))
-        return [_ends(one, two) for one, two in zip(lows, highs, strict=True)]
+        return np.broadcast_to(low, self.size), np.broadcast_to(high, self.size)
+
+    def drowned(self, output: Output, confidence: Fraction) -> NDArray[np.bool_]:
+        """Whether each number of a column is no larger than its noise."""
+        whole = self._whole(output)
+        if output.quantile is not None:
+            pairs = zip(self.cells(output), self._bin_ends(output.quantile), strict=True)
+            found = [drowned(cell, ends) for cell, ends in pairs]
+        elif whole is not None:
+            width = float(self.laws[whole].half_width(confidence))
+            found = (np.abs(self.values[whole].astype(np.float64)) <= width).tolist()
+        else:
+            assert output.formula is not None
+            low, high = self._ends(output, confidence)
+            value = np.broadcast_to(formula.evaluate(output.formula, self.vectors()), self.size)
+            found = (~(np.abs(value) > (high - low) / 2)).tolist()
+        return np.array(found, dtype=np.bool_)
 
     def _bin_ends(self, quantile: int) -> list[Interval]:
         asked = self.asked.quantiles[quantile]

@@ -358,7 +358,6 @@ def released(reading: Reading, wish: Wish, *, version: Version, ledger: Ledger, 
         version=version.number,
         columns=columns,
         rows=reading.rows,
-        intervals=reading.intervals(wish.confidence),
         event=measurement.event,
         confidence=wish.confidence,
         cost=FREE if cached else cost_of(measurement.event),
@@ -387,11 +386,9 @@ def _warnings(release: Release, reading: Reading, wish: Wish, version: Version, 
     told += _bias(reading.asked, version)
     if reading.found is not None and reading.found.threshold is not None:
         told.append(f"keys that fewer than about {reading.found.threshold:,} persons share do not show")
-    columns = [place for place, column in enumerate(release.columns) if column.kind != "key"]
-    cells = [(row, place) for row in range(len(release.rows)) for place in columns]
-    drowned = sum(release.drowned(row, place) for row, place in cells)
+    drowned, cells = reading.drowned(wish.confidence)
     if drowned:
-        which = "the number is" if len(cells) == 1 else f"{drowned} of {len(cells)} numbers are"
+        which = "the number is" if cells == 1 else f"{drowned} of {cells} numbers are"
         told.append(f"{which} no larger than the noise; a larger epsilon or wider groups would show more")
     return told
 

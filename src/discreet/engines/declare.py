@@ -22,19 +22,16 @@ from typing import Any, BinaryIO, TypeVar
 import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from discreet.engines.conversion import Kind, kind_of, raw_sql, takes, word_sql
 from discreet.engines.engine import Making
 from discreet.engines.source import Source
 from discreet.engines.stored import arrow_schema, bounds, check_declarable, new_file, storage
+from discreet.engines.writing import ROWS_AT_ONCE, write
 from discreet.errors import DiscreetError, SchemaError, UsageError
 from discreet.schema.column import Boolean, Category, Column, Moment, Number, type_name
 from discreet.schema.schema import Schema
 from discreet.sql.emit import identifier, text_literal
-
-#: Rows in one group of the file: large enough to scan fast, small enough to share among threads.
-ROWS_AT_ONCE = 122_880
 
 Result = TypeVar("Result")
 
@@ -179,19 +176,14 @@ def _kind(column: Column, source_type: str, source: Source) -> Kind:
 def _write(batches: Iterable[Any], schema: Schema, stream: BinaryIO) -> Making:
     """Write the stored columns, count the rest."""
     tally = Tally(schema)
-    with new_writer(schema, stream) as writer:
+
+    def stored() -> Iterator[Any]:
         for batch in batches:
             tally.count(batch)
-            writer.write_batch(stored_columns(batch, schema))
+            yield stored_columns(batch, schema)
+
+    write(stored(), arrow_schema(schema), stream)
     return tally.making(exact_rows=tally.exact_rows)
-
-
-def new_writer(schema: Schema, stream: BinaryIO) -> Any:
-    """A Parquet writer for a declared table, from the start of `stream`."""
-    stream.seek(0)
-    stream.truncate()
-    few = [column.name for column in schema.columns if storage(column) not in ("INTEGER", "BIGINT")]
-    return pq.ParquetWriter(stream, arrow_schema(schema), use_dictionary=few)
 
 
 def stored_columns(batch: Any, schema: Schema) -> Any:

@@ -15,26 +15,26 @@ Because: a row's codes come from the row (`declare`), its persons from `through`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import duckdb
-import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from discreet.engines import declare
 from discreet.engines.conversion import Kind
-from discreet.engines.declare import ROWS_AT_ONCE, Tally, new_writer, patiently, readable, stored_columns
+from discreet.engines.declare import Tally, patiently, readable, stored_columns
 from discreet.engines.engine import Making
 from discreet.engines.keyed import digest_sql, pads, secret_sql, tag_sql
 from discreet.engines.ownership import Ownership
 from discreet.engines.source import Source
-from discreet.engines.stored import new_pair, persons_schema
+from discreet.engines.stored import arrow_schema, new_pair, persons_schema
 from discreet.engines.through import Reach, reach
+from discreet.engines.writing import ROWS_AT_ONCE, write
 from discreet.schema.column import Text
 
 
@@ -157,10 +157,14 @@ class _Owned:
         where = "persons.forgotten IS NOT TRUE"
         others = self._coded(rows, join="LEFT JOIN persons", beside=beside, where=where, told=True)
         tally, written = Tally(schema), 0
-        with new_writer(schema, stream) as writer:
-            for table in _groups(self._kept(others, tally)):
-                writer.write_table(table)
-                written += table.num_rows
+
+        def stored() -> Iterator[Any]:
+            nonlocal written
+            for batch in self._kept(others, tally):
+                written += batch.num_rows
+                yield batch
+
+        write(stored(), arrow_schema(schema), stream)
         return tally, written
 
     def _kept(self, others: str, tally: Tally) -> Iterator[Any]:
@@ -200,15 +204,3 @@ class _Owned:
 def _disagree(value: str) -> str:
     """Whether a person's rows differ in a column; one NULL among values differs."""
     return f"min({value}) IS DISTINCT FROM max({value}) OR count({value}) NOT IN (0, count(*))"
-
-
-def _groups(batches: Iterable[Any]) -> Iterator[Any]:
-    """The same rows in groups of at least ROWS_AT_ONCE, but for the last."""
-    waiting: list[Any] = []
-    for batch in batches:
-        waiting.append(batch)
-        if sum(part.num_rows for part in waiting) >= ROWS_AT_ONCE:
-            yield pa.Table.from_batches(waiting)
-            waiting = []
-    if waiting:
-        yield pa.Table.from_batches(waiting)

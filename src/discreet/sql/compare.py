@@ -139,7 +139,9 @@ def _choices(left: Typed, operator: Operator, right: Typed) -> tuple[Expression,
         return _two_choices(left, operator, right)
     word = _word(left, right)
     values = left.kind.values
-    if operator == "=" and word not in values and not is_literal(left):
+    if operator == "=" and word in values:
+        return left.expression, Allowed.of([values.index(word)])
+    if operator == "=" and not is_literal(left):
         raise Refused(f"{word[:40]!r} is not {_value_of(left)}", hint=closest(word, values))
     # Python orders text by code point, which is the byte order of UTF-8.
     order = [(value > word) - (value < word) for value in values]

@@ -27,6 +27,9 @@ FINER = 10_000
 #: Rounding takes from this many digits before the point to as many behind it.
 MOST_DIGITS = 18
 
+#: The coarsest grid, and one over the finest.
+MOST_STEP = 10**60
+
 #: Exponents that are multiplied out.
 _POWERS = (1, 2, 3, 4)
 
@@ -68,6 +71,13 @@ def _step(found: Typed) -> Fraction:
     return found.kind.step
 
 
+def on_grid(code: Number, step: Fraction) -> Typed:
+    """A number on a grid that is neither absurdly fine nor absurdly coarse."""
+    if not Fraction(1, MOST_STEP) <= step <= MOST_STEP:
+        raise Refused("this number is out of range")
+    return Typed(code, Numeric(step=step))
+
+
 def plus(left: Typed, right: Typed) -> Typed:
     """A sum, on a grid that holds both."""
     (one, two), step = aligned([left, right])
@@ -81,8 +91,8 @@ def times(left: Typed, right: Typed) -> Typed:
     factor = constant_of(right) if is_literal(right) else None
     if isinstance(factor, Fraction) and factor != 0 and not isinstance(left.expression, Null):
         code = whole(left) if factor > 0 else algebra.times(whole(left), Whole(-1))
-        return Typed(code, Numeric(step=_step(left) * abs(factor)))
-    return Typed(algebra.times(whole(left), whole(right)), Numeric(step=_step(left) * _step(right)))
+        return on_grid(code, _step(left) * abs(factor))
+    return on_grid(algebra.times(whole(left), whole(right)), _step(left) * _step(right))
 
 
 def over(left: Typed, right: Typed) -> Typed:
@@ -102,7 +112,7 @@ def over(left: Typed, right: Typed) -> Typed:
     quotient = algebra.over(
         algebra.times(whole(left), Whole(ratio.numerator)), algebra.times(whole(right), Whole(ratio.denominator))
     )
-    return Typed(quotient, Numeric(step=step))
+    return on_grid(quotient, step)
 
 
 def _fine_grid(natural: Fraction, left: Typed, right: Typed) -> Fraction:
@@ -198,7 +208,7 @@ def _power(reader: Reads, node: exp.Expr) -> Typed:
     exponent = integer(reader, node.expression, most=10**6, name="the exponent")
     if exponent not in _POWERS:
         raise Refused("powers are known up to the fourth", hint="x ** 2")
-    return Typed(algebra.power(whole(base), exponent), Numeric(step=_step(base) ** exponent))
+    return on_grid(algebra.power(whole(base), exponent), _step(base) ** exponent)
 
 
 def unified(parts: Sequence[Typed]) -> tuple[list[Number], Kind]:

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import assert_never
 
-from discreet.accounting.region import Allowed, Region
+from discreet.accounting.region import NOT_NULL, Allowed, Region
 from discreet.plan.cells import Axis, Cells
 from discreet.plan.expressions import Code, Expression
-from discreet.plan.predicate import TRUE, Every, Predicate
+from discreet.plan.predicate import TRUE, Every, Predicate, within
 from discreet.plan.relation import Filter, JoinPerson, JoinPublic, PerPerson, Plan, Scan, base
 from discreet.plan.statistics import Distinct, Highest, Inner, Lowest, Mean, Persons, Rows, Statistic, Sum
 from discreet.schema.unit import OURS
@@ -25,6 +25,9 @@ PERSON = f"{OURS}person"
 
 #: What the table of discovered keys calls the number of a key.
 PLACE = f"{OURS}place"
+
+#: A column of so few values is grouped by its dictionary.
+_FEW = 2048
 
 #: Sums come back in two halves of 62 bits each.
 HALF = 62
@@ -77,24 +80,65 @@ def count_sql(cells: Cells, region: Region, *, names: Names) -> str:
     """
     rows = _relation(cells.plan, names, region)
     text, conditions = rows.text, list(rows.conditions)
-    filters = [statistic.where for statistic in cells.statistics]
-    if len(set(filters)) == 1:
-        conditions += _conjuncts(filters[0])
+    asked = [_given(statistic, cells.statistics) for statistic in cells.statistics]
+    filters = {where for _, where in asked}
+    if len(filters) == 1:
+        conditions += _conjuncts(*filters)
     if cells.found is not None:
         matches = [
-            f"{_plain(of)} IS NOT DISTINCT FROM {identifier(key_name(place))}"
-            for place, of in enumerate(cells.found.of)
+            f"{_plain(of)} IS NOT DISTINCT FROM {identifier(key_name(number))}"
+            for number, of in enumerate(cells.found.of)
         ]
         text += f"\nJOIN {names.found} ON {' AND '.join(matches)}"
     conditions += [_within(axis) for axis in cells.axes]
-    listed = [f"{_cell(cells)} AS cell"]
-    for place, statistic in enumerate(cells.statistics):
-        told = "" if len(set(filters)) == 1 else _filter(statistic.where)
-        listed += _statistic(statistic, told, place)
-    lines = [f"SELECT {', '.join(listed)}", f"FROM {text}", *_where(conditions)]
+    listed: list[str] = []
+    for place, (counted, where) in enumerate(asked):
+        told = "" if len(filters) == 1 else _filter(where)
+        listed += _statistic(cells.statistics[place], counted, told, place)
+    if _is_simple(cells):
+        return _by_one_column(cells.axes[0], listed, text, conditions)
+    lines = [f"SELECT {', '.join([f'{_cell(cells)} AS cell', *listed])}", f"FROM {text}", *_where(conditions)]
     if cells.shape:
         lines.append("GROUP BY 1")
     return "\n".join(lines)
+
+
+def _given(statistic: Statistic, others: tuple[Statistic, ...]) -> tuple[str, Predicate]:
+    """What a count counts, and its condition. A count where a summed column is not NULL is a count of that column."""
+    if isinstance(statistic, Rows):
+        for other in others:
+            if isinstance(other, Sum) and isinstance(other.of, Code) and other.where == TRUE:
+                code = other.of
+                if statistic.where == within(code, NOT_NULL):
+                    return identifier(code.column), TRUE
+    return "*", statistic.where
+
+
+def _is_simple(cells: Cells) -> bool:
+    """Whether the groups are the few single values of one stored column."""
+    if cells.found is not None or len(cells.axes) != 1 or not isinstance(cells.axes[0].of, Code):
+        return False
+    edges = cells.axes[0].edges
+    return len(edges) <= _FEW and edges[-1] - edges[0] == len(edges) - 1
+
+
+def _by_one_column(axis: Axis, listed: list[str], text: str, conditions: list[str]) -> str:
+    """Groups by the text of a code, which DuckDB takes from the file's dictionary, and turns back the few keys."""
+    assert isinstance(axis.of, Code)
+    key = identifier(f"{OURS}key")
+    columns = [line.rsplit(" AS ", 1)[1] for line in listed]
+    number = Axis(of=Code(f"{OURS}key", None, None, null=axis.null), edges=axis.edges, null=axis.null, labels=())
+    inner = [
+        f"SELECT CAST({identifier(axis.of.column)} AS VARCHAR) AS {key}, {', '.join(listed)}",
+        f"FROM {text}",
+        *_where(conditions),
+        "GROUP BY 1",
+    ]
+    return (
+        f"SELECT {_place(number)} AS cell, {', '.join(columns)}\nFROM (\n  "
+        + "\n  ".join("\n".join(inner).split("\n"))
+        + "\n)"
+    )
 
 
 def keys_sql(plan: Plan, keys: tuple[Expression, ...], region: Region, *, persons: bool, names: Names) -> str:
@@ -194,19 +238,20 @@ def _inner(inner: Inner) -> str:
             assert_never(inner)
 
 
-def _statistic(statistic: Statistic, told: str, place: int) -> list[str]:
+def _statistic(statistic: Statistic, counted: str, told: str, place: int) -> list[str]:
     match statistic:
         case Rows():
-            return [f"count(*){told} AS s{place}"]
+            return [f"count({counted}){told} AS s{place}"]
         case Persons():
             return [f"count(DISTINCT {identifier(PERSON)}){told} AS s{place}"]
         case Distinct(of=of):
             return [f"count(DISTINCT {_plain(of)}){told} AS s{place}"]
         case Sum(of=of, centre=centre):
-            moved = expression_sql(of)
-            if centre:
-                moved = f"{moved} {'-' if centre > 0 else '+'} {abs(centre)}"
-            total = f"coalesce(sum({moved}){told}, 0)"
+            number = expression_sql(of)
+            total = f"coalesce(sum({number}){told}, 0)"
+            if centre:  # once for all rows, not once for each
+                many = f"CAST(count({_plain(of)}){told} AS HUGEINT)"
+                total = f"({total} {'-' if centre > 0 else '+'} {many} * {abs(centre)})"
             return [
                 f"CAST({total} // {2**HALF} AS BIGINT) AS high{place}",
                 f"CAST({total} % {2**HALF} AS BIGINT) AS low{place}",
