@@ -40,6 +40,7 @@ from discreet.schema.path import path_of
 from discreet.schema.schema import Budget, Schema, Table, closest
 from discreet.sql.catalog import Known, PublicTable
 from discreet.sql.read import Asked, read, read_batch
+from discreet.sql.text import statements
 
 __all__ = ["Project", "Question", "Standing"]
 
@@ -176,16 +177,18 @@ class Project:
     ) -> list[Release]:
         """Answer several statements as one plan, for one epsilon in all. Charged all or not at all."""
         wish = wish_of(epsilon, within, confidence, delta)
-        first = read_batch(text, self._catalog())
-        if not first:
-            raise UsageError("there is no question in the batch")
-        for table in {scan.table for asked in first for scan in asked.tables}:
-            self.version(table)
         asked = read_batch(text, self._catalog())
+        if not asked:
+            raise UsageError("there is no question in the batch")
+        made = [[self.version(scan.table) for scan in each.tables] for each in asked]
+        while not all(map(_read_against, asked, made)):
+            asked = read_batch(text, self._catalog())
+            made = [[self.version(scan.table) for scan in each.tables] for each in asked]
+        known = {(version.table, version.number): version for versions in made for version in versions}
         return ask_batch(
             asked,
             wish,
-            versions=lambda each: [self.version(scan.table) for scan in each.tables],
+            versions=lambda each: [known[scan.table, scan.version] for scan in each.tables],
             guarantee=self.guarantee,
             curator=self.curator,
             asker=self.asker(analyst),
@@ -218,9 +221,7 @@ class Project:
         """
         self.ledger.refresh()
         versions = [self.version(scan.table) for scan in asked.tables]
-        if [(version.table, version.number) for version in versions] != [
-            (scan.table, scan.version) for scan in asked.tables
-        ]:
+        while not _read_against(asked, versions):
             asked = read(asked.text, self._catalog())
             versions = [self.version(scan.table) for scan in asked.tables]
         return asked, versions
@@ -236,6 +237,8 @@ class Project:
         charge = self.ledger.refresh().charges.get(release)
         if charge is None:
             raise UsageError(f"there is no release {release[:60]!r}", hint="discreet ledger show lists them")
+        if len(statements(self.curator.stored(release).text)) != 1:
+            raise UsageError(f"release {release} is of a batch", hint="ask its statement by itself, then again")
         version = self.version(charge.table)
         asked, versions = self.about(read(self.curator.stored(release).text, self._catalog()))
         if version.number != charge.version or asked.inquiry.question() != charge.question:
@@ -392,13 +395,13 @@ class Project:
             for other in self.file.tables.values()
             if other.name != table.name and table.name in (step.name for step in path_of(other, self.file.tables))
         ]
-        made = [known for known in (table.name, *reached) if known in self.ledger.refresh().versions]
-        if table.name not in made:
+        if table.name not in self.ledger.refresh().versions:
             raise UsageError(
                 f"{table.name!r} has no version yet, so there is nobody to forget",
                 hint=f"discreet refresh {table.name}",
             )
-        return Forgotten(tables=tuple(made), exact_versions=self.curator.forget(tuple(person), made))
+        tables = (table.name, *reached)
+        return Forgotten(tables=tables, exact_versions=self.curator.forget(tuple(person), tables))
 
     def table(self, name: str) -> Table:
         """A declared table by name, capitals or not."""
@@ -543,6 +546,14 @@ class Project:
         return Guarantee(
             epsilon=budget.epsilon, delta=budget.delta, delta_keys=budget.delta_keys, accounting=accounting
         )
+
+
+def _read_against(asked: Asked, versions: Sequence[Version]) -> bool:
+    """Whether a question was read against these versions: their numbers, and the schemas that they have."""
+    return all(
+        (scan.table, scan.version) == (version.table, version.number) and asked.schemas[scan.table] == version.schema
+        for scan, version in zip(asked.tables, versions, strict=True)
+    )
 
 
 def _budget(epsilon: object, delta: object) -> Budget | None:

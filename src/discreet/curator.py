@@ -24,6 +24,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, assert_never
 
+import numpy as np
+from numpy.typing import NDArray
+
 from discreet.accounting.events import Event, Together
 from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.sensitivity import Sensitivity
@@ -110,6 +113,7 @@ class Curator:
                 source=dict(source),
                 file=name,
                 number=number,
+                forgotten=None if keys is None else list(forgotten),
             )
         except BaseException:
             for file in (self.folder / name, persons_file(self.folder / name)):
@@ -254,6 +258,7 @@ class Curator:
         mechanism = step.mechanism
         if isinstance(mechanism, Threshold):
             places, noisy, event = mechanism.release(known.exact_persons, bits=self._bits)
+            places, noisy = _fitting(places, noisy, most=price.most_keys)
             part = FoundKeys(
                 keys=tuple(known.exact_keys[place] for place in places),
                 answers=step.answers,
@@ -264,6 +269,14 @@ class Curator:
             return part, [event]
         chosen, event = mechanism.choose(known.exact_persons, bits=self._bits)
         return FoundKeys(keys=tuple(known.exact_keys[place] for place in chosen)), [event]
+
+
+def _fitting(places: NDArray[np.int64], noisy: Integers, *, most: int) -> tuple[NDArray[np.int64], Integers]:
+    """No more keys than an answer has room for: those with the largest noisy numbers, in their own order."""
+    if len(places) <= most:
+        return places, noisy
+    kept = np.sort(np.argsort(-noisy, kind="stable")[:most])
+    return places[kept], noisy[kept]
 
 
 def _slug(name: str) -> str:

@@ -156,6 +156,23 @@ def test_one_person_moves_one_bin_of_each_choice_by_one(tmp_path, monkeypatch, l
         assert all(each.low <= each.high for each in looking)
 
 
+def test_a_person_counts_by_their_least_and_largest_row(tmp_path):
+    """Low ends by the least cost, high ends by the largest, each person once."""
+    rows = rows_of(sizes(30))
+    project, version = declared(tmp_path, rows, extra="rows_per_person = 100000")
+    plan, (looking,) = searches(version, {"cost": ("low", "high")})
+    found = exact_of(
+        project, version, stage_price(version, plan, [looking], share=Fraction(1)), DuckDBEngine(threads=1)
+    )
+    costs = {}
+    for person, cost, *_ in rows:
+        costs.setdefault(person, []).append(round(float(cost) * 100))
+    for end, pick, line in zip(("low", "high"), (min, max), found, strict=True):
+        axis = looking.axis(end)
+        places = [place(axis, pick(each)) for each in costs.values()]
+        assert line == np.bincount(places, minlength=axis.size).tolist()
+
+
 def test_the_price_of_a_stage_is_known_before_the_first(tmp_path):
     _, version = declared(tmp_path, rows_of(sizes(5)))
     wanted = {"cost": ("low", "high"), "day": ("low", "high")}

@@ -17,6 +17,8 @@ import pyarrow.parquet as pq
 
 from discreet.accounting import events
 from discreet.accounting.region import Region
+from discreet.answers.refine import Reading
+from discreet.curator import Curator
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.engines.engine import Tables
 from discreet.engines.keyed import person_tag
@@ -27,6 +29,7 @@ from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.plan.cells import Found
 from discreet.plan.price import Choose, Discover, Measure, Price, price
 from discreet.plan.relation import base
+from discreet.release import Measurement
 from discreet.sql.catalog import Known
 from discreet.sql.read import Asked, read
 from laws.worlds import POPULATION, Source, World
@@ -139,7 +142,6 @@ class Law:
         asked = read(text, pair.catalog)
         found = price(asked.inquiry, asked.reach, needs=asked.needs, epsilon=EPSILON, gaussian=gaussian, delta=DELTA)
         self._affordable(found, gaussian=gaussian)
-        self.seen["pairs"] += 1
         outside = self._outside(found, pair)
         self.seen["outside" if outside else "inside"] += 1
         keys: Found | None = None
@@ -241,6 +243,28 @@ class Law:
             assert moved <= choice.sensitivity, f"scores move by {moved}, above {choice.sensitivity}"
             self.seen["quantile"] += moved == choice.sensitivity
             self.seen["quantile of several rows"] += moved == choice.sensitivity and mechanism.rows > 1
+
+
+def answered(pair: Pair, text: str, *, gaussian: bool = False) -> list[tuple]:
+    """The answers to a question on both neighbours, as they are stored, read and shown. Whatever the noise, nothing fails."""
+    asked = read(text, pair.catalog)
+    found = price(asked.inquiry, asked.reach, needs=asked.needs, epsilon=EPSILON, gaussian=gaussian, delta=DELTA)
+    shown = []
+    for side in (pair.whole, pair.less):
+        curator = Curator(ledger=None, engine=side.engine, folder=Path())
+        parts, event = curator._noisy(found, side.tables(asked))
+        assert event == found.event, "what was drawn is not what is charged"
+        stored = Measurement(id="r-1", text=text, parts=parts, event=event).to_text()
+        reading = Reading(asked=asked, measurement=Measurement.from_text(stored))
+        intervals = reading.intervals(Fraction(95, 100))
+        assert len(reading.rows) == len(intervals)
+        kinds = [output.key is None and output.grouping is None for output in asked.outputs]
+        shown.append(
+            tuple(tuple("#" if noisy else cell for cell, noisy in zip(row, kinds, strict=True)) for row in reading.rows)
+        )
+    if not found.inquiry.keys and asked.having is None and not asked.order:
+        assert shown[0] == shown[1], "what is shown beside the numbers is public"
+    return shown
 
 
 def norms(one: np.ndarray, two: np.ndarray) -> dict[str, int]:

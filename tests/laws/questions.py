@@ -21,6 +21,10 @@ class From:
     before: str = ""
 
 
+#: Tables of persons, by how often they are joined.
+PRIVATE = ("visits", "visits", "bills", "bills", "items")
+
+
 @dataclass
 class Asker:
     """Makes questions about a world; the same seed makes the same questions."""
@@ -116,16 +120,18 @@ class Asker:
 
     def _with(self) -> From:
         inner = self._subquery() if self.world.person is None or self.random.random() < 0.5 else self._per_person()
+        if not inner.text.startswith("("):
+            return inner
         body = inner.text[: -len(" AS q")]
         return From(text="w AS q", names=inner.names, person=inner.person, before=f"WITH w AS {body} ")
 
     def _joined(self) -> From:
         """Two private tables on their person; either may be a subquery."""
-        left = self._table("t", self.random.choice(["visits", "bills"]))
+        left = self._table("t", self.random.choice(PRIVATE))
         right = self.random.choice([
-            lambda: self._table("u", self.random.choice(["visits", "bills"])), self._per_person, self._subquery,
+            lambda: self._table("u", self.random.choice(PRIVATE)), self._per_person, self._subquery,
         ])()  # fmt: skip
-        if len(left.person) != len(right.person):
+        if len(left.person) != len(right.person) or not left.person:
             return left
         word = self.random.choice(["JOIN", "LEFT JOIN"])
         on = " AND ".join(f"{one} = {two}" for one, two in zip(left.person, right.person, strict=True))
@@ -146,7 +152,7 @@ class Asker:
         form = self.random.random()
         if form < 0.1:
             return self._different()
-        inner = self._table(name=self.random.choice(["visits", "visits", "bills", "items"]))
+        inner = self._table(name=self.random.choice(["visits", "visits", "bills", "items", "crates"]))
         if form < 0.5:
             inner = self._joined() if form < 0.3 else self._public() if form < 0.4 else self._per_person()
         if not inner.person:

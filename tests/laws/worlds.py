@@ -37,6 +37,8 @@ ODD_NAMES = (
     'the "x"',
     "number",
     "rows",
+    "1.age",
+    "own 0",
 )
 
 #: Bounds of whole numbers: most of them small, so that groups and bins are met.
@@ -44,6 +46,9 @@ RANGES = (*[(0, 12), (-7, 7), (-3, 40)] * 4, (5, 5), (0, 2**40), (-(2**59), 2**5
 
 #: Ids that a careless engine takes for one another.
 IDS = ("a", "A", "a ", " a", "á", "a\u0301", "1", "01", "1.0", "NULL", "'", '"', "a,b", "\U0001f600", "ß", "ss")
+
+#: Ids that one file holds as numbers and another as texts.
+NUMBERED = ("1", "-2", "10", "9223372036854775807", "0")
 
 WORDS = ("flu", "Flu", "FLU ", "mumps", "é", "e\u0301", "ß", "SS", "1", "true", "it's", "a%b", "_", "")
 TEXTS = (*WORDS, "\\", "%", "flu\u0000x", "\u200b", "\U0001f600", "İ", "ﬁ", "x" * 300, "NaN", "-0")
@@ -291,8 +296,8 @@ def publics(draw, sorts: Sequence[str]) -> Source:
     return Source(table=table_of(schema, public=True), names=names, rows=rows)
 
 
-def words_of(found: Sequence[tuple[str, Column]]) -> list[str]:
-    return [value for _, column in found if isinstance(column, Category) for value in column.values if value] or ["flu"]
+def words_of(columns: Sequence[Column]) -> list[str]:
+    return [value for column in columns if isinstance(column, Category) for value in column.values if value] or ["flu"]
 
 
 @st.composite
@@ -311,7 +316,7 @@ def row_worlds(draw) -> World:
     random.Random(7).shuffle(left)
     return World(
         sources={"visits": source},
-        publics={"regions": draw(publics(words_of(found)))},
+        publics={"regions": draw(publics(words_of(schema.columns)))},
         without={"visits": tuple(left)},
         row=unit,
     )
@@ -319,13 +324,15 @@ def row_worlds(draw) -> World:
 
 @st.composite
 def person_worlds(draw, *, loud: bool) -> World:
-    """Persons with rows in three tables; one of them comes and goes. A loud one has all the rows she may have, or more."""
+    """Persons with rows in four tables; one of them comes and goes. A loud one has all the rows she may have, or more."""
     parts = draw(st.sampled_from([("pid",), ("pid",), ("pid", "clinic")]))
-    ids = draw(st.lists(st.tuples(*[st.sampled_from(IDS)] * len(parts)), min_size=2, max_size=5, unique=True))
-    made = {name: draw(_owned(name, parts, ids, loud)) for name in ("visits", "bills")}
-    made["items"] = draw(_reached(made["visits"].table))
+    known = draw(st.sampled_from([IDS, IDS, NUMBERED]))
+    ids = draw(st.lists(st.tuples(*[st.sampled_from(known)] * len(parts)), min_size=2, max_size=5, unique=True))
+    made = {name: draw(_owned(name, parts, ids, loud, numbered=known is NUMBERED)) for name in ("visits", "bills")}
+    made["items"] = draw(_reached("items", ("key",), ("lot",), (made["visits"].table,)))
+    made["crates"] = draw(_reached("crates", ("lot",), (), (made["items"].table, made["visits"].table)))
     without = {name: _without(made[name].rows, len(parts), ids[0]) for name in ("visits", "bills")}
-    without["items"] = made["items"].rows
+    without |= {name: made[name].rows for name in ("items", "crates")}
     if draw(st.booleans()):  # rows that reach nobody any more may go as well: they are nobody's
         kept = {row[len(parts)] for row in without["visits"]}
         without["items"] = tuple(row for row in made["items"].rows if row[0] in kept)
@@ -334,19 +341,16 @@ def person_worlds(draw, *, loud: bool) -> World:
         left = list(rows)
         random.Random(len(left)).shuffle(left)
         shuffled[name] = tuple(left)
-    words = [
-        value for column in made["visits"].schema.columns if isinstance(column, Category) for value in column.values
-    ]
-    regions = draw(publics([word for word in words if word] or ["flu"]))
+    regions = draw(publics([value for name in made for value in words_of(made[name].schema.columns)]))
     return World(sources=made, publics={"regions": regions}, without=shuffled, person=ids[0])
 
 
 def _without(rows, parts: int, person) -> tuple[tuple[object, ...], ...]:
-    return tuple(row for row in rows if row[:parts] != person)
+    return tuple(row for row in rows if tuple(map(str, row[:parts])) != person)
 
 
 @st.composite
-def _owned(draw, name: str, parts, ids, loud: bool) -> Source:
+def _owned(draw, name: str, parts, ids, loud: bool, numbered: bool) -> Source:
     """A table with the person's own columns; the first person has many rows, the others a few, some rows nobody."""
     found = draw(declared(constants=True, most=4, always=("integer", "category", *["text"] * loud)))
     types = draw(typed(found))
@@ -362,12 +366,16 @@ def _owned(draw, name: str, parts, ids, loud: bool) -> Source:
         nobody = tuple(None if place == 0 else ids[0][place] for place in range(len(parts)))
         rows.append((*nobody, draw(st.sampled_from(KEYS)), *row_of(draw, found, types)))
     names = (*parts, "key", *(column.name for column in schema.columns))
-    ids_types = (*[pa.string()] * len(parts), pa.string())
+    of_ids = pa.int64() if numbered else pa.string()
+    if numbered and types is not None:
+        rows = [
+            (*(None if part is None else int(part) for part in row[: len(parts)]), *row[len(parts) :]) for row in rows
+        ]
     return Source(
         table=table_of(schema, parquet=types is not None),
         names=names,
         rows=tuple(rows),
-        types=None if types is None else (*ids_types, *types),
+        types=None if types is None else (*[of_ids] * len(parts), pa.string(), *types),
     )
 
 
@@ -397,19 +405,23 @@ KEYS = ("k1", "k2", "K1", None)
 
 
 @st.composite
-def _reached(draw, visits: Table) -> Source:
-    """A table that reaches its persons through visits."""
+def _reached(draw, name: str, on: tuple[str, ...], beside: tuple[str, ...], path: tuple[Table, ...]) -> Source:
+    """A table that reaches its persons through another, by columns that both have."""
     found = draw(declared(constants=True, most=4))
     types = draw(typed(found))
-    unit = PrivacyUnit(through="visits", on=("key",), rows=draw(st.integers(1, 4)))
-    schema = Schema(table="items", columns=tuple(column for _, column in found), unit=unit)
-    rows = [(draw(st.sampled_from(KEYS)), *row_of(draw, found, types)) for _ in range(draw(st.integers(0, 8)))]
+    unit = PrivacyUnit(through=path[0].name, on=on, rows=draw(st.integers(1, 4)))
+    schema = Schema(table=name, columns=tuple(column for _, column in found), unit=unit)
+    keys = [*on, *beside]
+    rows = [
+        (*(draw(st.sampled_from(KEYS)) for _ in keys), *row_of(draw, found, types))
+        for _ in range(draw(st.integers(0, 6)))
+    ]
     return Source(
         table=table_of(schema, parquet=types is not None),
-        names=("key", *(column.name for column in schema.columns)),
+        names=(*keys, *(column.name for column in schema.columns)),
         rows=tuple(rows),
-        types=None if types is None else (pa.string(), *types),
-        path=(visits,),
+        types=None if types is None else (*[pa.string()] * len(keys), *types),
+        path=path,
     )
 
 

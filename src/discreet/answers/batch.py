@@ -8,13 +8,16 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from discreet import exact
+from discreet.accounting import events
+from discreet.accounting.filter import Cost
 from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.overlap import Overlap
 from discreet.accounting.region import Region
 from discreet.answers.refine import Reading
-from discreet.answers.sql import Asker, Wish, measured, quote, refusal, released, stored
+from discreet.answers.sql import Asker, Wish, account_of, measured, quote, refusal, released, stored
 from discreet.curator import Curator, Version
 from discreet.errors import UsageError
+from discreet.ledger.refusal import check_quota
 from discreet.plan.price import region_of
 from discreet.release import Release
 from discreet.sql.read import Asked
@@ -83,7 +86,7 @@ def ask_batch(
         replace(wish, epsilon=epsilon, within=None) if wish.epsilon is not None else wish
         for epsilon in (batch.epsilons(wish.epsilon) if wish.epsilon is not None else [Fraction(1)] * len(batch.groups))
     ]
-    _check_room(batch, wishes, wish, versions=versions, guarantee=guarantee, curator=curator)
+    _check_room(batch, wishes, wish, versions=versions, guarantee=guarantee, curator=curator, asker=asker)
     found: dict[int, Release] = {}
     for group, each in zip(batch.groups, wishes, strict=True):
         whole, made = batch.whole(group), versions(group[0])
@@ -110,9 +113,11 @@ def _check_room(
     versions: Callable[[Asked], list[Version]],
     guarantee: Callable[[str], Guarantee],
     curator: Curator,
+    asker: Asker,
 ) -> None:
     """Refuse, before anything is charged, a batch that the budget may not hold in full."""
     needed: dict[str, Fraction] = {}
+    deltas: dict[str, int] = {}
     for group, each in zip(batch.groups, wishes, strict=True):
         whole, made = batch.whole(group), versions(group[0])
         if stored(whole, each, version=made[0], curator=curator) is not None:
@@ -122,6 +127,16 @@ def _check_room(
         if not quoted.decision.accepted:
             raise refusal(quoted, each, curator.ledger)
         needed[made[0].population] = needed.get(made[0].population, Fraction(0)) + quoted.price.epsilon
+        account = account_of(quoted, curator.ledger)
+        delta = Cost.of(events.loss(quoted.price.event)).delta
+        deltas[account.name] = deltas.get(account.name, account.delta) + delta
+        if deltas[account.name] > limit.limits.delta_keys:
+            raise UsageError(
+                f"the batch needs more delta for its keys than {account.name!r} has left",
+                hint="ask its statements one by one, or with a smaller --delta",
+            )
+        if asker.quota is not None:
+            check_quota(account, asker.name, needed=needed[account.name], quota=asker.quota)
     for group in batch.groups:
         version = versions(group[0])[0]
         limit = guarantee(version.table)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -36,16 +36,18 @@ class Reading:
     def _block(self, place: int) -> _Block:
         keys = self.found.keys if self.found is not None else None
         shape = tuple(axis.size for axis in self.asked.inquiry.sets[place])
-        block = _Block(asked=self.asked, place=place, keys=keys, shape=shape, values={}, laws={}, bins={})
+        block = _Block(asked=self.asked, place=place, keys=keys, shape=shape)
         for part in self.measurement.parts:
             match part:
                 case FoundKeys(answers=int() as index, law=law) if place == 0:
                     block.values[index] = np.array(part.noisy_values, dtype=object)
                     block.laws[index] = law
+                    block.thresholds[index] = part.threshold or 0
                 case NoisyCells(place=own) if own == place:
                     self._add(block, part)
                 case ChosenBins(place=own, quantile=index) if own == place:
                     block.bins[index] = np.array(part.noisy_bins, dtype=np.int64).reshape(-1, 3)
+                    block.bought[index] = part.confidence
                 case _:
                     pass
         return block
@@ -140,9 +142,11 @@ class _Block:
     place: int
     keys: tuple[tuple[int | str | None, ...], ...] | None
     shape: tuple[int, ...]
-    values: dict[int, NDArray[Any]]
-    laws: dict[int, Any]
-    bins: dict[int, NDArray[np.int64]]
+    values: dict[int, NDArray[Any]] = field(default_factory=dict)
+    laws: dict[int, Any] = field(default_factory=dict)
+    thresholds: dict[int, int] = field(default_factory=dict)
+    bins: dict[int, NDArray[np.int64]] = field(default_factory=dict)
+    bought: dict[int, Fraction] = field(default_factory=dict)
 
     @property
     def size(self) -> int:
@@ -235,8 +239,10 @@ class _Block:
         if output.key is not None or output.grouping is not None:
             return [None] * self.size
         if output.quantile is not None:
-            return self._bin_ends(output.quantile)
+            return self._bin_ends(output.quantile, confidence)
         whole = self._whole(output)
+        if whole in self.thresholds:
+            return self._found(whole, confidence)
         if whole is not None:
             width = self.laws[whole].half_width(confidence)
             return [(int(value) - width, int(value) + width) for value in self.values[whole]]
@@ -253,7 +259,7 @@ class _Block:
         """Whether each number of a column is no larger than its noise."""
         whole = self._whole(output)
         if output.quantile is not None:
-            pairs = zip(self.cells(output), self._bin_ends(output.quantile), strict=True)
+            pairs = zip(self.cells(output), self._bin_ends(output.quantile, confidence), strict=True)
             found = [drowned(cell, ends) for cell, ends in pairs]
         elif whole is not None:
             width = float(self.laws[whole].half_width(confidence))
@@ -265,9 +271,24 @@ class _Block:
             found = (~(np.abs(value) > (high - low) / 2)).tolist()
         return np.array(found, dtype=np.bool_)
 
-    def _bin_ends(self, quantile: int) -> list[Interval]:
+    def _found(self, index: int, confidence: Fraction) -> list[Interval]:
+        """The numbers of persons of keys that were discovered by these very numbers.
+
+        Because: a key shows only where its noisy number reaches the threshold. Of keys below it those show
+        whose noise is large, and by how much it is over tells nothing about the key (the noise has no
+        memory): only a number that is over by more than `width` is evidence. For the others a tail of
+        (1 - confidence) / 4 becomes at most twice as likely, since they show at least every other time.
+        """
+        width = self.laws[index].half_width(1 - (1 - confidence) / 2)
+        sure = self.thresholds[index] + width
+        return [(int(value) - width if value > sure else 1, int(value) + width) for value in self.values[index]]
+
+    def _bin_ends(self, quantile: int, confidence: Fraction) -> list[Interval]:
+        """A quantile's interval was bought at one confidence; at a higher one only the bounds are sure."""
         asked = self.asked.quantiles[quantile]
         edges = asked.quantile.axis.edges
+        if confidence > self.bought[quantile]:
+            return [_ends(asked.typed.label(edges[0]), asked.typed.label(edges[-1] - 1))] * self.size
         return [
             _ends(asked.typed.label(edges[low]), asked.typed.label(edges[high + 1] - 1))
             for low, _, high in self.bins[quantile]

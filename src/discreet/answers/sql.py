@@ -28,6 +28,7 @@ from discreet.plan.price import Discover, Law, Measure, Price, cheapest, price
 from discreet.plan.statistics import Sum
 from discreet.release import Measurement, Release, ReleaseColumn, Spending
 from discreet.sql.read import Asked, Output
+from discreet.sql.text import statements
 
 FREE = Spending(epsilon=Fraction(0), rho=Fraction(0), delta=Fraction(0))
 
@@ -277,7 +278,10 @@ def stored(asked: Asked, wish: Wish, *, version: Version, curator: Curator) -> R
     """The most exact stored answer to this question, the newest of equals; None where it is not exact enough."""
     ids = curator.ledger.find(version.table, version.number, asked.inquiry.question())
     readings = [_reading(asked, curator.stored(id_), curator) for id_ in reversed(ids)]
-    found = min(readings, key=lambda reading: reading.variance(), default=None)
+    charges = curator.ledger.state.charges
+    found = min(
+        readings, key=lambda reading: (reading.variance(), -charges[reading.measurement.id].price), default=None
+    )
     if found is None or wish.within is None:
         return found
     try:
@@ -379,9 +383,10 @@ def _warnings(release: Release, reading: Reading, wish: Wish, version: Version, 
     told = list(reading.asked.warnings)
     paid = ledger.state.charges[release.id].price
     if release.cached and wish.epsilon is not None and paid < wish.epsilon:
+        single = len(statements(reading.measurement.text)) == 1
+        more = f"discreet again {release.id} adds to it, " if single else ""
         told.append(
-            "this is the stored answer, measured at a smaller epsilon; "
-            f"discreet again {release.id} adds to it, --fresh draws anew, and both are charged"
+            f"this is the stored answer, measured at a smaller epsilon; {more}--fresh draws anew, and that is charged"
         )
     told += _bias(reading.asked, version)
     if reading.found is not None and reading.found.threshold is not None:

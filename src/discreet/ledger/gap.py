@@ -48,6 +48,7 @@ def gap_body(state: State, common: State, head: Head, *, cause: str) -> dict[str
             table: number for table, number in head.totals["versions"].items() if number >= state.next_version(table)
         },
         "owners": {table: name for table, name in head.totals["owners"].items() if table not in state.owners},
+        "forgotten": head.totals.get("forgotten", {}),
     }
     for name, totals in head.totals["populations"].items():
         account = _adopt(accounts, name, totals, body)

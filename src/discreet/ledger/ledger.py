@@ -8,7 +8,7 @@ state.py for what entries mean, accounting/filter.py for what is accepted.
 from __future__ import annotations
 
 import hmac
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
@@ -121,8 +121,12 @@ class Ledger:
         source: dict[str, Any],
         file: str = "",
         number: int | None = None,
+        forgotten: Collection[str] | None = None,
     ) -> int:
-        """Enter a new version of a declared table; return its number. `number`: refused if another took it."""
+        """Enter a new version of a declared table; return its number. `number`: refused if another took it.
+
+        `forgotten`: the tags that it was made without; refused if somebody was forgotten since.
+        """
         body = {
             "table": _name(table, what="a table's name"),
             "population": population,
@@ -137,6 +141,10 @@ class Ledger:
                 raise UsageError(f"table {table!r} belongs to another population, and a budget belongs to its people")
             if number is not None and number != following:
                 raise UsageError(f"version {number} of {table!r} was not the next one: it would be {following}")
+            if forgotten is not None and set(self.state.forgotten.get(table, {})) - set(forgotten):
+                raise UsageError(
+                    f"somebody was forgotten in {table!r} while it was made", hint=f"discreet refresh {table}"
+                )
             self._journal.append("version", {**body, "version": following})
             return following
 
@@ -148,9 +156,6 @@ class Ledger:
         It is written before anybody is erased, so that a crash between leaves work to do, not a person.
         """
         with self._journal.section():
-            for table in tables:
-                if table not in self.state.owners:
-                    raise UsageError(f"the ledger knows no table {table!r}")
             body = {"tables": sorted(set(tables)), "tag": tag.hex(), "key": key}
             if any(tag.hex() not in self.state.forgotten.get(table, {}) for table in tables):
                 self._journal.append("forget", body)

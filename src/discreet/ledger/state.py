@@ -115,6 +115,7 @@ class State:
             "populations": {name: _account_totals(account) for name, account in self.accounts.items()},
             "versions": dict(self.largest),
             "owners": dict(self.owners),
+            "forgotten": {table: dict(tags) for table, tags in self.forgotten.items()},
         }
 
     def _fold(self, entry: Entry) -> Touched:
@@ -235,6 +236,8 @@ class State:
             self.largest[table] = max(self.largest.get(table, 0), number)
         for table, population in body["owners"].items():
             self.owners.setdefault(table, population)
+        for table, tags in body.get("forgotten", {}).items():
+            self.forgotten.setdefault(table, {}).update(tags)
         self.healed[body["head"]["digest"]] = entry.seq
         for account in self.accounts.values():
             account.seq = entry.seq

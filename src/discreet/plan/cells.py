@@ -69,7 +69,7 @@ class Cells:
     def __post_init__(self) -> None:
         if not self.statistics:
             raise ValueError("cells without a statistic")
-        check_size(self.axes, self.statistics)
+        check_cells(math.prod(axis.size for axis in self.axes) * len(self.statistics))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -90,9 +90,8 @@ class Cells:
         }
 
 
-def check_size(axes: tuple[Axis, ...], statistics: tuple[Statistic, ...]) -> None:
+def check_cells(size: int) -> None:
     """Refuse more cells than an answer may have."""
-    size = math.prod(axis.size for axis in axes) * len(statistics)
     if size > MOST_CELLS:
         raise Refused(
             f"the groups make {size:,} cells, more than the {MOST_CELLS:,} that one question may have",

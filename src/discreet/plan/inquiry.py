@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from discreet import exact
 from discreet.plan import relation
-from discreet.plan.cells import Axis, check_size
+from discreet.plan.cells import Axis, check_cells
 from discreet.plan.expressions import Expression
 from discreet.plan.expressions import to_data as expression_data
 from discreet.plan.predicate import TRUE, Predicate
@@ -48,10 +49,10 @@ class Inquiry:
     top: int | None = None
 
     def __post_init__(self) -> None:
-        for axes in self.sets:
-            check_size(axes, self.statistics or (None,))  # type: ignore[arg-type]
-            for quantile in self.quantiles:
-                check_size((*axes, quantile.axis), (None,))  # type: ignore[arg-type]
+        sizes = [math.prod(axis.size for axis in axes) for axes in self.sets]
+        bins = max((quantile.axis.size for quantile in self.quantiles), default=1)
+        check_cells(sum(sizes) * max(1, len(self.statistics)))
+        check_cells(max(sizes) * bins)
 
     def to_data(self) -> dict[str, Any]:
         """What is measured, as JSON data; equal inquiries have equal data."""

@@ -18,7 +18,7 @@ from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.quantile import QuantileChoice
 from discreet.mechanisms.threshold import Threshold, threshold_for
 from discreet.mechanisms.topk import TopK, topk_is_cheaper
-from discreet.plan.cells import Cells
+from discreet.plan.cells import MOST_CELLS, Cells
 from discreet.plan.expressions import Expression
 from discreet.plan.formula import split
 from discreet.plan.inquiry import Inquiry
@@ -100,6 +100,12 @@ class Price:
     def event(self) -> Event:
         found = [event for step in self.steps for event in step.events()]
         return found[0] if len(found) == 1 else Together(events=tuple(found))
+
+    @property
+    def most_keys(self) -> int:
+        """How many discovered keys an answer has room for."""
+        sizes = [step.cells.size * len(step.cells.statistics) for step in self.steps if not isinstance(step, Discover)]
+        return MOST_CELLS // max(sizes, default=1)
 
     @cached_property
     def region(self) -> Region:

@@ -125,6 +125,7 @@ def to_data(plan: Plan) -> Any:
         case JoinPublic():
             return {
                 "public": [plan.table, plan.content, plan.outer],
+                "columns": list(plan.columns),
                 "on": [[expression_data(left), right] for left, right in plan.on],
                 "of": to_data(plan.source),
             }

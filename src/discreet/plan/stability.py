@@ -20,6 +20,9 @@ from discreet.plan.relation import Filter, JoinPerson, JoinPublic, PerPerson, Pl
 from discreet.plan.statistics import Distinct, Persons, Rows, Statistic, Sum
 from discreet.schema.schema import Schema
 
+#: The most rows that one unit may have after joins.
+MOST_ROWS = 1_000_000
+
 #: What a roster calls how many rows a person has in the source.
 ROWS = "rows"
 
@@ -49,6 +52,20 @@ class Reach:
 
 
 def reach(plan: Plan, schemas: Mapping[str, Schema]) -> Reach:
+    """How a unit reaches into `plan`; refuses one that multiplies a unit's rows beyond use.
+
+    How long a question runs would otherwise tell whether a person with many rows is there.
+    """
+    found = _reach(plan, schemas)
+    if found.rows > MOST_ROWS:
+        raise Refused(
+            f"by these joins one person could have {found.rows:,} rows, more than {MOST_ROWS:,}",
+            hint="join what was first grouped by person: (SELECT person, count(*) … GROUP BY person)",
+        )
+    return found
+
+
+def _reach(plan: Plan, schemas: Mapping[str, Schema]) -> Reach:
     """How a unit reaches into `plan`.
 
     Guarantee: adding or removing one unit adds or removes at most `rows` rows of the relation, all of them
@@ -62,7 +79,7 @@ def reach(plan: Plan, schemas: Mapping[str, Schema]) -> Reach:
         case Scan(table=table, roster=roster):
             return _roster(schemas[table]) if roster else _scan(schemas[table])
         case Filter(source=source, where=where):
-            inner = reach(source, schemas)
+            inner = _reach(source, schemas)
             return _replace(inner, region=inner.region & narrowed(where, inner.narrowing))
         case JoinPublic():
             return _public(plan, reach(plan.source, schemas))

@@ -90,6 +90,7 @@ def read_project(data: Mapping[str, Any]) -> ProjectFile:
     tables = {}
     for name, table in raw.items():
         tables[name] = read_table(name, table, populations=populations, inherited=project.get("budget"))
+    _check_units(tables)
     if len({name.lower() for name in tables}) != len(tables):
         raise SchemaError("two tables have the same name")
     ledger = project.get("ledger", DEFAULT_LEDGER)
@@ -102,6 +103,18 @@ def read_project(data: Mapping[str, Any]) -> ProjectFile:
         tables=tables,
         raw=raw,
     )
+
+
+def _check_units(tables: Mapping[str, Table]) -> None:
+    """One guarantee for a population: its tables all protect persons, or all rows."""
+    for table in tables.values():
+        for other in tables.values():
+            mixed = table.schema.unit.is_row and not other.schema.unit.is_row
+            if mixed and table.population == other.population and not table.public and not other.public:
+                raise SchemaError(
+                    f"population {table.population!r} has persons in {other.name!r} and rows in {table.name!r}",
+                    hint=f"say person in {table.name!r} too, or give it a population of its own",
+                )
 
 
 def read_table(name: str, data: Any, *, populations: Mapping[str, Any] | None = None, inherited: Any = None) -> Table:

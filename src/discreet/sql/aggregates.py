@@ -39,6 +39,8 @@ _PAIRS = (exp.Corr, exp.CovarPop, exp.CovarSamp, exp.RegrSlope, exp.RegrIntercep
 _SPREADS = (exp.Variance, exp.VariancePop, exp.Stddev, exp.StddevPop, exp.StddevSamp)
 _KNOWN = (exp.Count, exp.CountIf, exp.Sum, exp.Avg, *_SPREADS, *_PAIRS, *_QUANTILES)
 
+_ARGUMENTS = {"this", "expression", "quantile", "big_int"}
+
 _HINT = (
     "count, sum, avg, variance, stddev, corr, covar_pop, covar_samp, regr_slope, regr_intercept, "
     "min, max, median, quantile"
@@ -50,6 +52,13 @@ def is_aggregate(node: exp.Expr) -> bool:
     if isinstance(node, exp.Filter):
         return is_aggregate(node.this)
     return isinstance(node, exp.AggFunc | exp.WithinGroup)
+
+
+def only_known_arguments(node: exp.Expr) -> None:
+    """Refuse an argument that would be passed over: min(x, 3) is not min(x)."""
+    extra = [name for name, value in node.args.items() if value and name not in _ARGUMENTS]
+    if extra:
+        raise Refused("this form of the aggregate is not known", hint=_HINT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +96,7 @@ class Aggregates:
         if node.args.get("order") or node.args.get("limit"):
             raise self._refusal("an order inside an aggregate is not known", asked)
         try:
+            only_known_arguments(node)
             return self._aggregate(node, where)
         except Refused as problem:
             raise (problem if problem.sql else self._refusal(problem.reason, asked, hint=problem.hint)) from None

@@ -14,7 +14,7 @@ from discreet.accounting.region import Value
 from discreet.plan.relation import brought, matched
 from discreet.schema.column import Column, Label, Moment, Number, Text
 from discreet.schema.schema import Schema
-from discreet.sql.typed import Choice, Day, Instant, Kind, Numeric, Truth, Words
+from discreet.sql.typed import DAY_US, Choice, Day, Instant, Kind, Numeric, Truth, Words
 
 if TYPE_CHECKING:
     import pyarrow
@@ -84,8 +84,9 @@ def _values(public: PublicTable, column: Column) -> list[Any]:
     codes = public.codes[column.name]
     if isinstance(column, Number):
         return [None if code is None else int(code) * column.step for code in codes]
-    if isinstance(column, Moment):
-        return list(codes)
+    if isinstance(column, Moment):  # in microseconds, whatever it is declared as
+        size = DAY_US if column.type == "date" else 1
+        return [None if code is None else int(code) * size for code in codes]
     return public.labels(column)
 
 
@@ -97,8 +98,11 @@ def _code(kind: Kind, value: Any) -> Value | None:
         case Numeric(step=step):
             number = Fraction(value) / step if isinstance(value, int | Fraction) else None
             return int(number) if number is not None and number.denominator == 1 and abs(number) < 2**62 else None
-        case Day() | Instant():
-            return int(value) if isinstance(value, int) else None
+        case Day():
+            whole = isinstance(value, int) and not isinstance(value, bool) and value % DAY_US == 0
+            return value // DAY_US if whole else None
+        case Instant():
+            return value if isinstance(value, int) and not isinstance(value, bool) else None
         case Truth():
             return int(value) if isinstance(value, bool) else None
         case Choice(values=values):

@@ -20,7 +20,7 @@ from discreet.plan.relation import Filter, PerPerson, Plan, computed
 from discreet.plan.stability import Reach, reach
 from discreet.plan.statistics import Distinct, Highest, Inner, Lowest, Mean, Rows, Sum
 from discreet.schema.schema import Schema
-from discreet.sql.aggregates import is_aggregate
+from discreet.sql.aggregates import is_aggregate, only_known_arguments
 from discreet.sql.catalog import Catalog
 from discreet.sql.scope import PERSON, FromReader, Named, Relation, Scope
 from discreet.sql.text import Source
@@ -29,6 +29,9 @@ from discreet.sql.where import Reader
 
 #: A person's mean is kept on a grid so much finer than that of what is averaged.
 FINER = 100
+
+#: What is computed of one person's rows stays within this, mean and all: engines have 128 bits.
+_MOST_INNER = 2**100
 
 _ALLOWED = {"expressions", "from_", "joins", "where", "group", "having", "distinct", "with_"}
 
@@ -96,6 +99,8 @@ class Subqueries:
                 )  # fmt: skip
         relation, reader, scope = self.rows(node)
         grouped = node.args.get("group") is not None or node.args.get("distinct") or _has_aggregate(node)
+        if node.args.get("having") and not grouped:
+            raise self.source.refusal("HAVING needs GROUP BY", at=node.args["having"], hint="use WHERE")
         if grouped:
             return self._per_person(node, relation, reader, scope)
         return self._projected(node, relation, reader, scope)
@@ -229,6 +234,9 @@ class _Grouping:
         """A new column of the result."""
         name = computed(len(self._named))
         expression = found.expression
+        ends = [abs(end) for end in (expression.low, expression.high) if end is not None]
+        if max(ends, default=0) * self.reach.rows * FINER > _MOST_INNER:
+            raise self._refusal("by the declared bounds this could become larger than 30 digits", node)
         code = (
             TextCode(column=name, null=expression.null)
             if isinstance(found.kind, Words)
@@ -269,6 +277,7 @@ class _Grouping:
         if isinstance(node, exp.Filter):
             where, node = self.reader.predicate(node.expression.this), node.this
         try:
+            only_known_arguments(node)
             inner, found = self._inner(node, where)
         except Refused as problem:
             raise (problem if problem.sql else self._refusal(problem.reason, asked)) from None

@@ -31,7 +31,12 @@ class Key:
 
     def label(self, code: object) -> Label:
         """A discovered value as people read it."""
-        return code if code is None or isinstance(code, str) else self.typed.label(int(str(code)))
+        if code is None or isinstance(code, str):
+            return code
+        try:
+            return self.typed.label(int(str(code)))
+        except OverflowError:  # beyond the calendar
+            return str(code)
 
 
 def key_of(node: exp.Expr, reader: Reader, scope: Scope) -> Key:

@@ -22,6 +22,7 @@ from discreet.plan.inquiry import Inquiry
 from discreet.plan.relation import Plan, Scan
 from discreet.plan.stability import Reach, reach
 from discreet.plan.statistics import Persons, Rows, Statistic
+from discreet.schema.schema import Schema
 from discreet.sql.aggregates import Aggregates, QuantileAsked, is_aggregate
 from discreet.sql.catalog import Catalog
 from discreet.sql.inner import Subqueries, resolved
@@ -93,6 +94,7 @@ class Asked:
     limit: int | None = None
     offset: int = 0
     tables: tuple[Scan, ...] = ()
+    schemas: Mapping[str, Schema] = field(default_factory=dict)
     publics: Mapping[int, pyarrow.Table] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
@@ -270,6 +272,7 @@ class _Select:
             limit=limit,
             offset=offset,
             tables=tuple(versions(relation)),
+            schemas={scan.table: _schema(self.catalog, scan.table) for scan in versions(relation)},
             publics={place: coded.rows for place, coded in relation.publics.items()},
             warnings=tuple(aggregates.warnings),
         )
@@ -371,6 +374,11 @@ class _Select:
             at=self.source.clause("DISTINCT" if distinct else "SELECT"),
             hint=formulas.rewrite([key.node for key in keys]),
         )
+
+
+def _schema(catalog: Catalog, table: str) -> Schema:
+    """What a table was read as: a question means nothing against another declaration."""
+    return next(known.schema for known in catalog.values() if known.schema.table == table)
 
 
 def _axes(keys: tuple[Key, ...], chosen: tuple[int, ...]) -> tuple[Axis, ...]:

@@ -137,7 +137,7 @@ class Scope:
             return False
         named = {part for part in found if part is not None}
         return any(
-            (alias, PERSON) in named or {(alias, part) for part in parts} <= named
+            (alias, PERSON) in named or (bool(parts) and {(alias, part) for part in parts} <= named)
             for alias, parts in self.relation.person.items()
         )
 

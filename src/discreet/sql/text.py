@@ -16,6 +16,8 @@ from discreet.errors import Refused
 MOST_BYTES = 64 * 1024
 MOST_DEPTH = 32
 MOST_TOKENS = 10_000
+#: Chains of [1][1]… keep the parser busy, flat as they are; no question needs any.
+MOST_LOOKUPS = 50
 
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL)  # refusals are ours to word; it would print beside them
 
@@ -108,15 +110,16 @@ def _bounded(source: Source) -> None:
         raise Refused(f"a question may have at most {MOST_BYTES // 1024} KB")
     if "\0" in source.text or any("\ud800" <= letter <= "\udfff" for letter in source.text):
         raise Refused("a question must be plain text")
-    depth = prefixes = tokens = 0
+    depth = prefixes = tokens = lookups = 0
     for piece in _PIECE.finditer(source.text):
         kind = piece.lastgroup
         if kind == "skip":
             continue
         tokens += 1
         prefixes = prefixes + 1 if kind == "prefix" else 0
+        lookups += piece.group() == "["
         depth += (kind == "open") - (kind == "close" and depth > 0)
-        if depth > MOST_DEPTH or prefixes > MOST_DEPTH or tokens > MOST_TOKENS:
+        if depth > MOST_DEPTH or prefixes > MOST_DEPTH or tokens > MOST_TOKENS or lookups > MOST_LOOKUPS:
             raise source.refusal(
                 f"this is too long or nested deeper than {MOST_DEPTH} levels",
                 at=piece.span(),
