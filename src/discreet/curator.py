@@ -258,6 +258,7 @@ class Curator:
         mechanism = step.mechanism
         if isinstance(mechanism, Threshold):
             places, noisy, event = mechanism.release(known.exact_persons, bits=self._bits)
+            cut = len(places) > price.most_keys
             places, noisy = _fitting(places, noisy, most=price.most_keys)
             part = FoundKeys(
                 keys=tuple(known.exact_keys[place] for place in places),
@@ -265,6 +266,7 @@ class Curator:
                 noisy_values=() if step.answers is None else tuple(noisy.tolist()),
                 law=None if step.answers is None else mechanism.noise,
                 threshold=mechanism.threshold,
+                cut=cut,
             )
             return part, [event]
         chosen, event = mechanism.choose(known.exact_persons, bits=self._bits)

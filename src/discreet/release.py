@@ -61,6 +61,7 @@ class FoundKeys:
     noisy_values: tuple[int, ...] = ()
     law: Law | None = None
     threshold: int | None = None
+    cut: bool = False
 
 
 Part = NoisyCells | ChosenBins | FoundKeys
@@ -139,6 +140,7 @@ def _part_to_data(part: Part) -> dict[str, Any]:
                 "noisy": list(part.noisy_values),
                 "law": None if part.law is None else law_to_data(part.law),
                 "threshold": part.threshold,
+                "cut": part.cut,
             }
         case _:
             assert_never(part)
@@ -167,6 +169,7 @@ def _part_from_data(data: dict[str, Any]) -> Part:
                 noisy_values=tuple(data["noisy"]),
                 law=None if data["law"] is None else law_from_data(data["law"]),
                 threshold=data["threshold"],
+                cut=data["cut"],
             )
         case kind:
             raise LedgerFault(f"an answer with an unknown part {str(kind)[:40]!r}")

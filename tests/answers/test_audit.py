@@ -260,3 +260,51 @@ def test_found_keys_and_known_cells_fit_together(tmp_path):
     asked = found.sql("select note, y, count(*) from v group by note, y").asked
     told = price(asked.inquiry, asked.reach, needs=asked.needs, epsilon=Fraction(1), delta=Fraction(1, 10**6))
     assert told.most_keys == 200
+
+
+def test_how_much_is_remembered_does_not_depend_on_who_is_there(tmp_path):
+    found = project(tmp_path, VISITS.replace("rows_per_person = 3", "rows_per_person = 1000"))
+    joined = "v a join v b on a.pid = b.pid"
+    counts = ", ".join(f"count(distinct a.x + {number} * b.x)" for number in range(5))
+    with pytest.raises(Refused, match="too many"):
+        found.sql(f"select {counts} from {joined}")
+    named = ", ".join(f"count(distinct a.x + {number} * b.x) as c{number}" for number in range(5))
+    with pytest.raises(Refused, match="too many"):
+        found.sql(f"select sum(c1) from (select a.pid, {named} from {joined} group by a.pid)")
+
+
+def test_a_subquery_counts_as_often_as_it_is_named(tmp_path):
+    parts = ["c0 as (select pid, x from v)"]
+    parts += [f"c{n} as (select a.pid, a.x from c{n - 1} a join c{n - 1} b on a.pid = b.pid)" for n in range(1, 9)]
+    found = project(tmp_path, VISITS.replace("rows_per_person = 3", "rows_per_person = 1"))
+    with pytest.raises(Refused, match="subqueries"):
+        found.sql(f"with {', '.join(parts)} select count(*) from c8")
+
+
+def test_a_population_keeps_its_unit(tmp_path):
+    found = project(tmp_path)
+    found.refresh("v")
+    path = tmp_path / "discreet.toml"
+    path.write_text(path.read_text().replace('person = "pid"\nrows_per_person = 3\n', ""))
+    with pytest.raises(UsageError, match="protect each person"):
+        Project(found.folder).refresh("v")
+
+
+def test_texts_are_cut(tmp_path):
+    rows = [*TEN, ["long", 5, "b" * 5000]]
+    found = project(tmp_path, v=rows)
+    assert found.sql("select count(*) from v where length(note) > 1000").ask(epsilon=100).rows[0][0] < 3
+    file = found.folder / ".discreet" / "tables" / found.version("v").file
+    assert max(len(note) for note in pq.read_table(file).column("note").to_pylist()) == 1000
+
+
+def test_many_rows_a_person_are_no_join(tmp_path):
+    found = project(tmp_path, VISITS.replace("rows_per_person = 3", "rows_per_person = 2000000"))
+    assert found.sql("select count(*) from v").asked.reach.rows == 2_000_000
+
+
+def test_using_makes_two_names_one(tmp_path):
+    columns = '[tables.pub]\nsource = "pub.csv"\npublic = true\n[tables.pub.columns]\nx = { type = "integer" }\n'
+    found = project(tmp_path, VISITS + columns, pub=[["x"], [5]])
+    release = found.sql("select x, count(*) from v join pub using (x) group by x").ask(epsilon=100)
+    assert abs(dict(release.rows)[5] - 10) < 3

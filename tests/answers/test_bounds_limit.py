@@ -84,6 +84,17 @@ def test_nobody_and_few_get_the_least_limit():
         assert choice.chances(histogram(counts))[0] > 0.9
 
 
+def test_a_small_table_can_afford_a_limit():
+    """Forty persons of a hundred rows: at a large epsilon that is seen, whatever the questions are."""
+    for cells in (1, 20):
+        chances = np.array(
+            limit_choice(epsilon=Fraction(20), cells=cells, for_epsilon=FOR_EPSILON).chances(
+                histogram(np.full(40, 100))
+            )
+        )
+        assert chances[[LIMITS.index(limit) for limit in (100, 110, 120)]].sum() > 0.8
+
+
 def test_a_limit_is_hardly_ever_absurd():
     """Beyond the largest person there are a hundred candidates, of which nothing says that they are wrong."""
     counts = sizes(10_000)
@@ -131,3 +142,18 @@ def test_it_is_charged_and_written_down(tmp_path):
     assert project.version("visits").schema.unit.rows == 1
     project.refresh("visits")
     assert project.version("visits").schema.unit.rows == limit
+
+
+def test_another_wish_is_another_question(tmp_path):
+    """Or a stored answer would be taken for what it is not."""
+    version = make(tmp_path, rows_of(sizes(5))).version("visits")
+
+    def question(**more):
+        terms = {"epsilon": Fraction(1), "cells": CELLS, "for_epsilon": FOR_EPSILON}
+        return limit_price(version, **(terms | more)).inquiry.question()
+
+    assert question() == question(epsilon=Fraction(2))  # the same, measured better
+    assert (
+        len({question(), question(cells=60), question(for_epsilon=Fraction(2)), question(epsilon=Fraction(1, 100))})
+        == 4
+    )

@@ -144,3 +144,15 @@ def test_rows_have_nothing_to_truncate(tmp_path):
     assert project.bias("visits", epsilon=1).truncation is None
     with pytest.raises(UsageError, match="each row is one person"):
         project.bias("visits", ["rows_per_person"], epsilon=1)
+
+
+def test_the_rows_of_those_who_cannot_be_seen_are_guessed():
+    """Beyond the last bucket that shows, in the middle of several draws, within a factor of two of the truth."""
+    counts = sizes(10_000)
+    for limit in (200, 500):
+        guesses = []
+        for bits in range(25):
+            (found,) = [each for each in report(counts, "0.2", declared=limit, bits=bits).limits if each.declared]
+            guesses += [found.left_out] if found.guessed else []
+        assert len(guesses) > 12
+        assert left_out(counts, limit) / 2 < np.median(guesses) < 2 * left_out(counts, limit)

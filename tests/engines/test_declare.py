@@ -110,8 +110,8 @@ def test_only_declared_columns_are_kept_as_codes(engine, tmp_path):
     schema = pq.read_schema(tmp_path / "made" / "t.parquet")
     assert schema == pa.schema([("age", pa.int32()), ("sex", pa.int32())])
     assert b"secret" not in (tmp_path / "made" / "t.parquet").read_bytes()
-    assert storage(Number(name="x", type="integer", low=-129, high=0)) == "SMALLINT"
-    assert storage(Number(name="x", type="integer", low=0, high=2**15)) == "INTEGER"
+    assert storage(Number(name="x", type="integer", low=-(2**31), high=0)) == "INTEGER"
+    assert storage(Number(name="x", type="integer", low=0, high=2**31)) == "BIGINT"
     assert storage(Number(name="x", type="integer", low=0)) == "BIGINT"
 
 

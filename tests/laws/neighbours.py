@@ -6,7 +6,7 @@ outside the region that is charged. And the engine means what the reference mean
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import count
@@ -25,7 +25,10 @@ from discreet.engines.keyed import person_tag
 from discreet.engines.memory import MemoryEngine
 from discreet.engines.public import load
 from discreet.engines.stored import PERSON, persons_file
+from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.mechanisms.quantile import QuantileChoice
+from discreet.mechanisms.rank import RankChoice
 from discreet.plan.cells import Found
 from discreet.plan.price import Choose, Discover, Measure, Price, price
 from discreet.plan.relation import base
@@ -141,6 +144,11 @@ class Law:
         """Every step of one question on both neighbours. Raises what the reader raises, and AssertionError."""
         asked = read(text, pair.catalog)
         found = price(asked.inquiry, asked.reach, needs=asked.needs, epsilon=EPSILON, gaussian=gaussian, delta=DELTA)
+        self.check(found, pair, asked, gaussian=gaussian)
+        return found
+
+    def check(self, found: Price, pair: Pair, asked: Asked, *, gaussian: bool = False) -> None:
+        """Every step of a price on both neighbours."""
         self._affordable(found, gaussian=gaussian)
         outside = self._outside(found, pair)
         self.seen["outside" if outside else "inside"] += 1
@@ -156,7 +164,6 @@ class Law:
         limit = EPSILON**2 / 2 if gaussian else EPSILON
         assert spent <= limit, f"the statistics together lose {float(spent)}"
         self.seen["whole loss"] += spent == limit
-        return found
 
     def _affordable(self, found: Price, *, gaussian: bool) -> None:
         """The event that is charged is worth no more than was asked for."""
@@ -231,18 +238,22 @@ class Law:
         mechanism = step.mechanism
         assert not (outside and (one != two).any()), "a unit outside the region changed a quantile's rows"
         lines = zip(one.reshape(-1, mechanism.bins), two.reshape(-1, mechanism.bins), strict=True)
-        moving = [pair_ for pair_ in lines if (pair_[0] != pair_[1]).any()]
-        for shift, choice in (
-            (0, mechanism.estimate),
-            (mechanism.margin, mechanism.end),
-            (-mechanism.margin, mechanism.end),
-        ):
-            moved = sum(
-                int(abs(mechanism.scores(left, shift) - mechanism.scores(right, shift)).max()) for left, right in moving
-            )
+        moving = [lines_ for lines_ in lines if (lines_[0] != lines_[1]).any()]
+        for scores, choice in _scorings(mechanism):
+            moved = sum(int(abs(scores(left) - scores(right)).max()) for left, right in moving)
             assert moved <= choice.sensitivity, f"scores move by {moved}, above {choice.sensitivity}"
             self.seen["quantile"] += moved == choice.sensitivity
             self.seen["quantile of several rows"] += moved == choice.sensitivity and mechanism.rows > 1
+
+
+def _scorings(mechanism: QuantileChoice | RankChoice) -> list[tuple[Callable, Exponential]]:
+    """The scores that a choice goes by, up to what is added to all of them alike, and the mechanism that chooses."""
+    if isinstance(mechanism, RankChoice):
+        a, b = mechanism.fraction.numerator, mechanism.fraction.denominator
+        fine = mechanism.mechanism.sensitivity // (mechanism.rows * b)
+        return [(lambda line: mechanism.scores(line) + (b - 2 * a) * fine * int(line.sum()), mechanism.mechanism)]
+    shifts = ((0, mechanism.estimate), (mechanism.margin, mechanism.end), (-mechanism.margin, mechanism.end))
+    return [(lambda line, shift=shift: mechanism.scores(line, shift), choice) for shift, choice in shifts]
 
 
 def answered(pair: Pair, text: str, *, gaussian: bool = False) -> list[tuple]:

@@ -65,7 +65,10 @@ class Asker:
         return From(text=f"{name} AS {alias}", names=names, person=known)
 
     def _public(self) -> From:
-        inner = self.random.choice([self._table, self._table, self._subquery])()
+        forms = [self._table, self._table, self._subquery]
+        if self.world.person is not None:
+            forms += [self._joined, self._per_person]
+        inner = self.random.choice(forms)()
         (public,) = self.world.publics.values()
         left = [name for name in inner.names if name.kind in ("category", "integer", "text")]
         if not left:

@@ -3,17 +3,24 @@
 import os
 from collections import Counter
 from random import Random
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import seed as seeded
 from hypothesis import strategies as st
 
+from discreet.answers.bounds.ends import searches, stage_price
+from discreet.answers.bounds.limit import limit_price
+from discreet.answers.bounds.truncation import roster_price
+from discreet.curator import Version
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.errors import Refused
-from laws.neighbours import NORMS, Law, Pair, answered
+from discreet.plan.relation import scans
+from discreet.schema.column import Moment, Number
+from laws.neighbours import EPSILON, NORMS, Law, Pair, answered
 from laws.questions import Asker
-from laws.worlds import loud_worlds, worlds
+from laws.worlds import POPULATION, loud_worlds, worlds
 
 #: Questions about each pair of tables.
 QUESTIONS = 60
@@ -80,6 +87,42 @@ def test_each_bound_is_attained(tmp_path, engine):
     seen = run(tmp_path, engine, pairs=250, seed=7, worlds=loud_worlds)
     missing = [bound for bound in ATTAINED if not seen[bound]]
     assert not missing, f"never seen: {missing}"
+
+
+@pytest.mark.timeout(300)
+def test_what_bounds_are_bought_by(tmp_path, engine):
+    """The steps of `discreet bounds` read the same tables, and the roster of persons."""
+    law = Law()
+
+    @settings(
+        max_examples=6, deadline=None, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
+    )
+    @given(world=loud_worlds)
+    @seeded(9)
+    def neighbours(world):
+        pair = Pair.make(world, tmp_path, engine)
+        for name, source in world.sources.items():
+            version = Version(table=name, number=1, population=POPULATION, schema=source.schema, file="")
+            for found in _bought(version):
+                asked = SimpleNamespace(tables=tuple(scans(found.inquiry.plan)), publics={})
+                law.check(found, pair, asked)
+        pair.forget()
+
+    neighbours()
+    assert law.seen["quantile"] and law.seen["Rows person l1"], law.seen
+
+
+def _bought(version):
+    """The prices of all that can be bought, in its first and in a later stage."""
+    numbers = [column for column in version.schema.columns if isinstance(column, Number | Moment)]
+    plan, found = searches(version, {column.name: ("low", "high") for column in numbers})
+    later = [each.narrowed({"low": 3, "high": 5}) for each in found]
+    share = EPSILON / (2 * len(numbers))
+    prices = [stage_price(version, plan, each, share=share) for each in (found, later)]
+    if not version.schema.unit.is_row:
+        prices.append(roster_price(version, epsilon=EPSILON))
+        prices.append(limit_price(version, epsilon=EPSILON, cells=10, for_epsilon=EPSILON))
+    return prices
 
 
 @pytest.mark.timeout(300)

@@ -56,7 +56,7 @@ left_at is null; open > 5; open = n; open < wide; open / 10 > 3; open * 2 < 7; o
 n is null and m is null; n is null or not smoker and m > 1; n = 3 and not m = 2; not n = 3 or m = 1
 age + n >= 100; age * 2 <= n * n; cost >= 10.555; cost = 10.01; cost * 100 = 1001; weight % 1 = 0.5; n / m > 1.5
 n / m = 0.5; n / m <> 2; weight / m < -2; cost / 3 > 100; n / 3 = 1; floor(n / 10) = 3; ceil(n / 7) < -2; round(n / 4) = -2
-trunc(n / 7) >= 0; round(cost) <= 10; abs(n) < 7; n % 7 = 3; -n > 40; 2 * n - 3 * m < 10; wide / 7 > 3; wide * 3 > wide
+trunc(n / 7) >= 0; round(cost) <= 10; abs(n) < 7; n % 7 = 3; -n > 40; 2 * n - 3 * m < 10; wide / 7 > 3; wide * 3 > wide; wide * n > 2e19; wide * n between -3e19 and 1e19
 n > m + 1 and n < m * 10; case when smoker then n > 3 else m > 0 end; coalesce(smoker, n > 3); if(smoker, alive, n = 0)
 length(note) > 3; length(disease) = 3; extract(year from born) = 1970; date_trunc('month', seen) >= '2000-01-01'
 month(died) in (1, 2); dayname(born) = 'Monday'; date_diff('day', born, died) > 1000; seen + interval '1 hour' < '1970-01-01'
@@ -126,6 +126,8 @@ INSTEAD = {
     "wide * 1000": "wide::hugeint * 1000",
     "wide * n": "wide::hugeint * n",
     "wide * 3 > wide": "wide::hugeint * 3 > wide",
+    "wide * n > 2e19": "wide::hugeint * n > 20000000000000000000::hugeint",
+    "wide * n between -3e19 and 1e19": "wide::hugeint * n between -30000000000000000000 and 10000000000000000000",
     "open * 2": "open::hugeint * 2",
     "open * 2 < 7": "open::hugeint * 2 < 7",
     "nvl(n, m)": "ifnull(n, m)",

@@ -106,13 +106,19 @@ def decide(
     cost: Cost,
     delta_spent: int,
     limits: Limits,
+    booking: bool = True,
 ) -> Decision:
-    """Decide a charge on segment `key`; books nothing."""
+    """Decide a charge on segment `key`; books nothing.
+
+    Without `booking` what would be booked is not searched for: it is bounded by what everybody has spent.
+    """
     here = segments.get(key) or Segment()
     others = [segment.balance for name, segment in segments.items() if name != key]
     elsewhere = Balance(pure=_add(*(other.pure for other in others)), rho=_add(*(other.rho for other in others)))
     arm, nodes = _choose(here, elsewhere, region=region, cost=cost, limits=limits)
-    inside = _inside(here, region=region, cost=cost, arm=arm, elsewhere=elsewhere, limits=limits)
+    inside = here.balance
+    if booking:
+        inside = _inside(here, region=region, cost=cost, arm=arm, elsewhere=elsewhere, limits=limits)
     balance = booked(here.balance, cost, inside)
     delta = delta_spent + cost.delta
     used = _used(balance, elsewhere, limits, certified=arm is not None and _alone(elsewhere))

@@ -85,6 +85,13 @@ class Reading:
         return next((part for part in self.measurement.parts if isinstance(part, FoundKeys)), None)
 
     @cached_property
+    def simple(self) -> NDArray[np.int64] | None:
+        """The groups that the answer shows, where there is one grouping set and no ORDER BY."""
+        if self.asked.order or len(self.blocks) != 1:
+            return None
+        return self.blocks[0].kept()
+
+    @cached_property
     def order(self) -> list[tuple[int, int]]:
         """Which groups the answer shows, in order: grouping set and number of the group."""
         asked = self.asked
@@ -121,7 +128,13 @@ class Reading:
 
     def _table(self, columns: list[list[list[Any]]]) -> tuple[tuple[Any, ...], ...]:
         """Columns, each a list for each grouping set, as the rows that the answer shows."""
-        shown = [[column[place][number] for place, number in self.order] for column in columns]
+        if self.simple is None:
+            shown = [[column[place][number] for place, number in self.order] for column in columns]
+        elif np.array_equal(self.simple, np.arange(self.blocks[0].size)):
+            shown = [column[0] for column in columns]
+        else:
+            numbers = self.simple.tolist()
+            shown = [[column[0][number] for number in numbers] for column in columns]
         return tuple(zip(*shown, strict=True))
 
     def drowned(self, confidence: Fraction) -> tuple[int, int]:
@@ -129,9 +142,11 @@ class Reading:
         outputs = [output for output in self.asked.outputs if output.key is None and output.grouping is None]
         found = 0
         for place, block in enumerate(self.blocks):
-            groups = np.array([number for own, number in self.order if own == place], dtype=np.int64)
+            groups = self.simple
+            if groups is None:
+                groups = np.array([number for own, number in self.order if own == place], dtype=np.int64)
             found += sum(int(block.drowned(output, confidence)[groups].sum()) for output in outputs)
-        return found, len(self.order) * len(outputs)
+        return found, len(self.rows) * len(outputs)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,7 +238,7 @@ class _Block:
     def _evaluated(self, output: Output) -> list[Cell]:
         whole = self._whole(output)
         if whole is not None:
-            return [int(value) for value in self.values[whole]]
+            return list(self.values[whole].tolist())
         assert output.formula is not None
         return _numbers(np.broadcast_to(formula.evaluate(output.formula, self.vectors()), self.size))
 
@@ -241,8 +256,8 @@ class _Block:
         if output.quantile is not None:
             return self._bin_ends(output.quantile, confidence)
         whole = self._whole(output)
-        if whole in self.thresholds:
-            return self._found(whole, confidence)
+        if self._of_found(output):
+            return self._found(output, confidence)
         if whole is not None:
             width = self.laws[whole].half_width(confidence)
             return [(int(value) - width, int(value) + width) for value in self.values[whole]]
@@ -258,6 +273,8 @@ class _Block:
     def drowned(self, output: Output, confidence: Fraction) -> NDArray[np.bool_]:
         """Whether each number of a column is no larger than its noise."""
         whole = self._whole(output)
+        if self._of_found(output):
+            return np.zeros(self.size, dtype=np.bool_)  # a key that shows is no noise
         if output.quantile is not None:
             pairs = zip(self.cells(output), self._bin_ends(output.quantile, confidence), strict=True)
             found = [drowned(cell, ends) for cell, ends in pairs]
@@ -271,17 +288,29 @@ class _Block:
             found = (~(np.abs(value) > (high - low) / 2)).tolist()
         return np.array(found, dtype=np.bool_)
 
-    def _found(self, index: int, confidence: Fraction) -> list[Interval]:
-        """The numbers of persons of keys that were discovered by these very numbers.
+    def _of_found(self, output: Output) -> bool:
+        """Whether a column is computed from numbers by which keys were discovered."""
+        return output.formula is not None and not self.thresholds.keys().isdisjoint(formula.cells(output.formula))
+
+    def _found(self, output: Output, confidence: Fraction) -> list[Interval]:
+        """The numbers of persons of keys that were discovered by these very numbers, or multiples of them.
 
         Because: a key shows only where its noisy number reaches the threshold. Of keys below it those show
         whose noise is large, and by how much it is over tells nothing about the key (the noise has no
         memory): only a number that is over by more than `width` is evidence. For the others a tail of
         (1 - confidence) / 4 becomes at most twice as likely, since they show at least every other time.
         """
+        plain = output.plain
+        if plain is None or plain[1] <= 0:
+            return [None] * self.size
+        index, step = plain
         width = self.laws[index].half_width(1 - (1 - confidence) / 2)
         sure = self.thresholds[index] + width
-        return [(int(value) - width if value > sure else 1, int(value) + width) for value in self.values[index]]
+        found: list[Interval] = []
+        for value in self.values[index].tolist():
+            low, high = value - width if value > sure else 1, value + width
+            found.append((low, high) if step == 1 else (float(low * step), float(high * step)))
+        return found
 
     def _bin_ends(self, quantile: int, confidence: Fraction) -> list[Interval]:
         """A quantile's interval was bought at one confidence; at a higher one only the bounds are sure."""

@@ -73,7 +73,9 @@ class Asker:
     quota: Fraction | None = None
 
 
-def quote(asked: Asked, wish: Wish, *, version: Version, guarantee: Guarantee, ledger: Ledger) -> Quote:
+def quote(
+    asked: Asked, wish: Wish, *, version: Version, guarantee: Guarantee, ledger: Ledger, booking: bool = True
+) -> Quote:
     """Price a question. Free; reads the ledger's public state and no data.
 
     Laplace keeps both filters alive. A Gaussian has less noise at the same rho but ends the pure filter
@@ -81,13 +83,14 @@ def quote(asked: Asked, wish: Wish, *, version: Version, guarantee: Guarantee, l
     pure filter cannot take the question any more and the zCDP filter can.
     """
     if guarantee.accounting == "zcdp":
-        return _quoted(asked, wish, version, guarantee, ledger, gaussian=True, because="accounting = 'zcdp'")
+        because = "accounting = 'zcdp'"
+        return _quoted(asked, wish, version, guarantee, ledger, gaussian=True, because=because, booking=booking)
     because = "Laplace keeps both filters open"
-    laplace = _quoted(asked, wish, version, guarantee, ledger, gaussian=False, because=because)
+    laplace = _quoted(asked, wish, version, guarantee, ledger, gaussian=False, because=because, booking=booking)
     if guarantee.limits.rho is None or laplace.decision.arm == "pure" or not asked.inquiry.statistics:
         return laplace
     because = "the pure filter is full here; the zCDP one is not"
-    gaussian = _quoted(asked, wish, version, guarantee, ledger, gaussian=True, because=because)
+    gaussian = _quoted(asked, wish, version, guarantee, ledger, gaussian=True, because=because, booking=booking)
     return gaussian if gaussian.decision.accepted else laplace
 
 
@@ -100,6 +103,7 @@ def _quoted(
     *,
     gaussian: bool,
     because: str,
+    booking: bool = True,
 ) -> Quote:
     def at(epsilon: Fraction) -> Price:
         return price(
@@ -124,6 +128,7 @@ def _quoted(
         region=found.region,
         event=found.event,
         guarantee=guarantee,
+        booking=booking,
     )
     return Quote(asked=asked, price=found, version=version, guarantee=guarantee, decision=decision, because=because)
 
@@ -133,6 +138,11 @@ def _epsilon_within(asked: Asked, wish: Wish, at: Callable[[Fraction], Price]) -
     width = wish.within
     assert width is not None
     outputs = [output for output in asked.outputs if output.key is None and output.grouping is None]
+    if asked.inquiry.keys:
+        raise UsageError(
+            "--within is for known keys: how exact the number of a discovered key is depends on the key",
+            hint="--epsilon 0.5, and the answer says how exact it is",
+        )
     if not outputs or any(output.plain is None for output in outputs):
         other = next((output.name for output in outputs if output.plain is None), "this answer")
         raise UsageError(
@@ -233,7 +243,9 @@ def measured(
     also: tuple[str, ...] = (),
 ) -> Measurement:
     """Charge a question and measure it. `also`: earlier measurements of the same cells that it is read with."""
-    quoted = quote(asked, wish, version=versions[0], guarantee=guarantee, ledger=curator.ledger)
+    quoted = quote(
+        asked, wish, version=versions[0], guarantee=guarantee, ledger=curator.ledger, booking=False
+    )  # the charge books
     try:
         return curator.measure(
             quoted.price,
@@ -391,6 +403,8 @@ def _warnings(release: Release, reading: Reading, wish: Wish, version: Version, 
     told += _bias(reading.asked, version)
     if reading.found is not None and reading.found.threshold is not None:
         told.append(f"keys that fewer than about {reading.found.threshold:,} persons share do not show")
+    if reading.found is not None and reading.found.cut:
+        told.append(f"only the {len(reading.found.keys):,} most common of the keys that were found fit into one answer")
     drowned, cells = reading.drowned(wish.confidence)
     if drowned:
         which = "the number is" if cells == 1 else f"{drowned} of {cells} numbers are"

@@ -7,7 +7,7 @@
     timestamp   2026-01-31 12:00[:00[.000000]][Z or +01:00]       microseconds since 1970, UTC unless it says so
     boolean     true t yes y 1 1.0, false f no n 0 0.0            1, 0
     category    a text that is in the list, byte for byte         its place in the list
-    text        anything                                          the text, unchanged
+    text        anything                                          the text, its first 1,000 characters
 
 What does not fit, NaN and the infinities become NULL. Blanks around numbers, moments and booleans
 are ignored, around categories and text never. A float is read by its shortest decimal text (0.285
@@ -26,6 +26,9 @@ from discreet.schema.column import Boolean, Category, Column, Moment, Number, Te
 from discreet.sql.emit import text_literal
 
 Kind = Literal["boolean", "integer", "number", "date", "timestamp", "nanoseconds", "text", "word"]
+
+#: A text is kept to so many characters: one endless text must not make a question fail.
+MOST_TEXT = 1000
 
 #: Beyond every bound.
 FAR = MOST_STORED + 1
@@ -97,7 +100,7 @@ def raw_sql(column: Column, value: str, kind: Kind, *, code: str = "NULL") -> st
         case Category():
             return code
         case Text():
-            return word_sql(value, kind)
+            return f"substr({word_sql(value, kind)}, 1, {MOST_TEXT})"
         case _:
             assert_never(column)
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.engines.conversion import decimal_form
+from discreet.engines.conversion import MOST_TEXT, decimal_form
 from discreet.engines.source import Source, open_csv
 from discreet.engines.stored import MOST_STORED
 from discreet.errors import UsageError
@@ -72,7 +72,7 @@ def code_of(column: Column, value: Given) -> int | str | None:
             word = _word(value)
             return column.values.index(word) if word in column.values else None
         case Text():
-            return _word(value)
+            return _word(value)[:MOST_TEXT]
 
 
 def _word(value: Given) -> str:

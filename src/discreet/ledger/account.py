@@ -93,11 +93,13 @@ class Account:
             rho=min(UNBOUNDED, sum(balance.rho for balance in balances)),
         )
 
-    def decide(self, key: Key, *, region: Region, cost: Cost) -> Decision:
-        """May this be charged? Books nothing."""
+    def decide(self, key: Key, *, region: Region, cost: Cost, booking: bool = True) -> Decision:
+        """May this be charged? Books nothing; `booking` as in `filter.decide`."""
         self._wake(key)
         segments = cast(Mapping[Hashable, Segment], self.segments)
-        return decide(segments, key, region=region, cost=cost, delta_spent=self.delta, limits=self.limits)
+        return decide(
+            segments, key, region=region, cost=cost, delta_spent=self.delta, limits=self.limits, booking=booking
+        )
 
     def book(
         self, key: Key, *, region: str, cost: Cost, inside: Balance, balance: Balance, used: int, seq: int

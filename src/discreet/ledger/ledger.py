@@ -93,6 +93,11 @@ class Ledger:
             known = self.state.accounts.get(name)
             if known is None:
                 self._journal.append("population", {"population": name, "guarantee": data, "unit": unit})
+            elif self.state.units.get(name, unit) != unit:
+                raise UsageError(
+                    f"population {name!r} was opened to protect each {self.state.units[name]}, for good",
+                    hint="declare `person` as before, or another population",
+                )
             elif known.guarantee.to_data() != data:
                 raise UsageError(
                     f"population {name!r} is declared already, with another budget",
@@ -171,8 +176,12 @@ class Ledger:
         region: Region,
         event: Event,
         guarantee: Guarantee | None = None,
+        booking: bool = True,
     ) -> Decision:
-        """What would be decided now. Free. `guarantee` stands in for a population that is not declared yet."""
+        """What would be decided now. Free. `guarantee` stands in for a population that is not declared yet.
+
+        Without `booking` only whether it would be accepted, and by which arm, is found out.
+        """
         check_event(event)
         with self._journal.section():
             return self.state.preview(
@@ -182,6 +191,7 @@ class Ledger:
                 region=region,
                 event=event,
                 guarantee=guarantee,
+                booking=booking,
             )
 
     def charge(

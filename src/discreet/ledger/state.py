@@ -49,6 +49,7 @@ class State:
     questions: dict[tuple[str, int, str], list[str]] = field(default_factory=dict)
     failures: dict[str, int] = field(default_factory=dict)
     healed: dict[str, int] = field(default_factory=dict)
+    units: dict[str, str] = field(default_factory=dict)
     forgotten: dict[str, dict[str, str]] = field(default_factory=dict)
 
     @property
@@ -87,12 +88,13 @@ class State:
         region: Region,
         event: events.Event,
         guarantee: Guarantee | None = None,
+        booking: bool = True,
     ) -> Decision:
         """What would be decided now. `guarantee` stands in for a population that is not declared yet."""
         cost = Cost.of(events.loss(event))
         if population not in self.accounts and guarantee is not None:
             return Account(name=population, guarantee=guarantee).decide((table, version), region=region, cost=cost)
-        return self.account(population).decide((table, version), region=region, cost=cost)
+        return self.account(population).decide((table, version), region=region, cost=cost, booking=booking)
 
     def next_version(self, table: str) -> int:
         """One more than the largest number ever seen, also by a history that was rolled back."""
@@ -160,6 +162,7 @@ class State:
         if name in self.accounts or body["unit"] not in UNITS:
             raise ValueError("declared twice, or a unit that is unknown")
         self.accounts[name] = Account(name=name, guarantee=Guarantee.from_data(body["guarantee"]), seq=entry.seq)
+        self.units[name] = body["unit"]
         return Touched(populations=(name,))
 
     def _grant(self, body: dict[str, Any], entry: Entry) -> Touched:

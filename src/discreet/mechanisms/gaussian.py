@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,6 +109,7 @@ class DiscreteGaussian:
         """At least P(|X| > q), and close to it."""
         return theta.tail(self.sigma2, q)
 
+    @lru_cache(maxsize=256)  # noqa: B019 - laws are small, equal by value, and asked the same again and again
     def half_width(self, confidence: Fraction) -> int:
         """The smallest q for which `tail` certifies P(|X| <= q) >= confidence."""
         doubt = laplace.doubt_of(confidence)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,6 +96,7 @@ class DiscreteLaplace:
         power = rounding.exp(-min((q + 1) / self.scale, _FAR), up=True)
         return min(Fraction(1), 2 * power / (1 + rounding.exp(-1 / self.scale, up=False)))
 
+    @lru_cache(maxsize=256)  # noqa: B019 - laws are small, equal by value, and asked the same again and again
     def half_width(self, confidence: Fraction) -> int:
         """The smallest q with P(|X| <= q) >= confidence."""
         doubt = doubt_of(confidence)

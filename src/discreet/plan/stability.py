@@ -16,12 +16,15 @@ from discreet.errors import Refused
 from discreet.plan import predicate as predicates
 from discreet.plan.expressions import Expression, columns
 from discreet.plan.predicate import TRUE, Every, Member, Predicate, Some, Test
-from discreet.plan.relation import Filter, JoinPerson, JoinPublic, PerPerson, Plan, Scan
+from discreet.plan.relation import Filter, JoinPerson, JoinPublic, PerPerson, Plan, Scan, base
 from discreet.plan.statistics import Distinct, Persons, Rows, Statistic, Sum
 from discreet.schema.schema import Schema
 
 #: The most rows that one unit may have after joins.
 MOST_ROWS = 1_000_000
+
+#: The most values of one unit that all count(DISTINCT …) of a question may have to remember.
+MOST_DISTINCT = 2_000_000
 
 #: What a roster calls how many rows a person has in the source.
 ROWS = "rows"
@@ -57,7 +60,7 @@ def reach(plan: Plan, schemas: Mapping[str, Schema]) -> Reach:
     How long a question runs would otherwise tell whether a person with many rows is there.
     """
     found = _reach(plan, schemas)
-    if found.rows > MOST_ROWS:
+    if found.rows > max(MOST_ROWS, _reach(base(plan), schemas).rows):
         raise Refused(
             f"by these joins one person could have {found.rows:,} rows, more than {MOST_ROWS:,}",
             hint="join what was first grouped by person: (SELECT person, count(*) … GROUP BY person)",
@@ -198,6 +201,19 @@ def _widened(predicate: Predicate, names: frozenset[str]) -> Predicate:
 
 def _is_constant(expression: Expression, constant: frozenset[str]) -> bool:
     return columns(expression) <= constant
+
+
+def check_distinct(statistics: Sequence[Statistic], reach: Reach) -> None:
+    """Refuse to remember more different values than an engine has room for, by public numbers.
+
+    Else a question would fail, or not, by whether a person with many rows is there.
+    """
+    counted = sum(isinstance(statistic, Distinct | Persons) for statistic in statistics)
+    if counted > 1 and counted * reach.rows > MOST_DISTINCT:
+        raise Refused(
+            f"{counted} counts of different values, of up to {reach.rows:,} rows a person, are too many at once",
+            hint="ask them one by one",
+        )
 
 
 def region(statistics: Sequence[Statistic], reach: Reach) -> Region:

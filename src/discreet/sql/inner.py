@@ -17,7 +17,7 @@ from discreet.errors import Refused
 from discreet.plan.expressions import Code, Expression, TextCode
 from discreet.plan.predicate import FALSE, TRUE, Predicate, every, within
 from discreet.plan.relation import Filter, PerPerson, Plan, computed
-from discreet.plan.stability import Reach, reach
+from discreet.plan.stability import MOST_DISTINCT, Reach, reach
 from discreet.plan.statistics import Distinct, Highest, Inner, Lowest, Mean, Rows, Sum
 from discreet.schema.schema import Schema
 from discreet.sql.aggregates import is_aggregate, only_known_arguments
@@ -29,6 +29,9 @@ from discreet.sql.where import Reader
 
 #: A person's mean is kept on a grid so much finer than that of what is averaged.
 FINER = 100
+
+#: The most subqueries of a question, each counted as often as it is named.
+MOST_READS = 32
 
 #: What is computed of one person's rows stays within this, mean and all: engines have 128 bits.
 _MOST_INNER = 2**100
@@ -43,6 +46,7 @@ class Subqueries:
     source: Source
     catalog: Catalog
     named: Mapping[str, exp.Expr]
+    reads: list[None] = field(default_factory=list)
 
     def schemas(self) -> dict[str, Schema]:
         return {known.schema.table: known.schema for known in self.catalog.values()}
@@ -85,6 +89,9 @@ class Subqueries:
 
     def read(self, node: exp.Expr) -> Relation:
         """A subquery as a relation."""
+        self.reads.append(None)
+        if len(self.reads) > MOST_READS:  # one behind WITH is read, and run, wherever it is named
+            raise self.source.refusal(f"more than {MOST_READS} subqueries", at=self.source.clause("WITH", "SELECT"))
         if isinstance(node, _Placed):
             return node.within.read(node.tree)
         while isinstance(node, exp.Subquery) and not node.args.get("alias"):
@@ -287,6 +294,9 @@ class _Grouping:
         if known is not None:
             self._nodes.append((asked, known))
             return known
+        counted = 1 + sum(isinstance(value, Distinct) for _, value in self.values)
+        if isinstance(inner, Distinct) and counted > 1 and counted * self.reach.rows > MOST_DISTINCT:
+            raise self._refusal("too many counts of different values at once", asked)
         name = self._new(found, asked)
         self.values.append((name, inner))
         return name

@@ -20,7 +20,7 @@ from discreet.plan.formula import Formula
 from discreet.plan.formula.linear import linear
 from discreet.plan.inquiry import Inquiry
 from discreet.plan.relation import Plan, Scan
-from discreet.plan.stability import Reach, reach
+from discreet.plan.stability import Reach, check_distinct, reach
 from discreet.plan.statistics import Persons, Rows, Statistic
 from discreet.schema.schema import Schema
 from discreet.sql.aggregates import Aggregates, QuantileAsked, is_aggregate
@@ -187,7 +187,7 @@ class _Select:
         self._only_known_clauses(tree)
         subqueries = Subqueries(source=self.source, catalog=self.catalog, named={})
         relation, reader, scope = subqueries.rows(tree)
-        found = reach(relation.plan, subqueries.schemas())
+        found = self._reach(relation, subqueries)
         grouping = _Grouping(source=self.source, tree=tree, reader=reader, scope=scope)
         keys, sets = grouping.read()
         parts = _Shared()
@@ -247,6 +247,7 @@ class _Select:
                 hint="declare the column as a category with its values",
             )
         try:
+            check_distinct(statistics, found)
             inquiry = Inquiry(
                 plan=relation.plan,
                 sets=tuple(_axes(keys, chosen) for chosen in sets),
@@ -276,6 +277,12 @@ class _Select:
             publics={place: coded.rows for place, coded in relation.publics.items()},
             warnings=tuple(aggregates.warnings),
         )
+
+    def _reach(self, relation: Relation, subqueries: Subqueries) -> Reach:
+        try:
+            return reach(relation.plan, subqueries.schemas())
+        except Refused as problem:
+            raise self.source.refusal(problem.reason, at=self.source.clause("FROM"), hint=problem.hint) from None
 
     def _only_known_clauses(self, tree: exp.Select) -> None:
         for name, value in tree.args.items():

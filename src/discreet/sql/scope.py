@@ -39,7 +39,7 @@ class Named:
 class Relation:
     """Rows, and the names by which a question sees them: alias to columns, in lower case.
 
-    `person`: the names of the person's columns under each alias. `whose`: the words for the unit.
+    `person`: the names of the person's columns under each alias. `merged`: names that USING made one.
     """
 
     plan: Plan
@@ -47,6 +47,7 @@ class Relation:
     person: Mapping[str, tuple[str, ...]]
     known: Known
     publics: Mapping[int, Coded] = field(default_factory=dict)
+    merged: frozenset[str] = frozenset()
 
     @property
     def has_person(self) -> bool:
@@ -95,7 +96,7 @@ class Scope:
         places = [node.table.lower()] if node.table else list(self.relation.names)
         found = [self.relation.names[place][node.name.lower()] for place in places
                  if node.name.lower() in self.relation.names[place]]  # fmt: skip
-        if len(found) > 1:
+        if len(found) > 1 and node.name.lower() not in self.relation.merged:
             raise self.source.refusal(
                 f"{node.name!r} is a column of several tables here", at=node, hint=f"write {places[0]}.{node.name}"
             )
@@ -221,6 +222,7 @@ class FromReader:
             )
         _only(self.source, join, {"this", "on", "using", "side", "kind"})
         place = _joins(left.plan) + 1
+        left = replace(left, merged=left.merged | {name.name.lower() for name in using})
         known = self._public(join.this)
         if known is not None:
             return self._join_public(left, join, known, place=place, outer=side == "LEFT")

@@ -41,8 +41,9 @@ _ROUND = (11, 12, 14, 16, 18, 20, 22, 25, 28, 32, 36, 40, 45, 50, 56, 63, 71, 80
 #: The limits to choose from, up to a thousand million.
 LIMITS: tuple[int, ...] = (*range(1, 11), *(number * 10**power for power in range(8) for number in _ROUND))
 
-#: A limit too large by a factor of x is chosen with odds x^-LEAST_POWER, or less.
-LEAST_POWER = 4
+#: A limit too large by a factor of x is chosen with odds x^-p, where p lies between these: less would be too often
+#: too large, and more would ask for many persons to outweigh it.
+LEAST_POWER, MOST_POWER = 4, 12
 
 
 def limit_choice(*, epsilon: Fraction, cells: int, for_epsilon: Fraction) -> RankChoice:
@@ -51,10 +52,10 @@ def limit_choice(*, epsilon: Fraction, cells: int, for_epsilon: Fraction) -> Ran
     With m = G / e persons beyond a limit that is just right, a limit k is disliked by p ln k nats. A limit below the
     right one leaves more than m persons beyond, of which each weighs epsilon: where numbers of rows have a
     power law of exponent 1 or more, m epsilon >= p keeps the two in balance, and the choice at the right one. So p
-    grows with m epsilon, and where m epsilon is small, m is raised.
+    grows with m epsilon, within reason, and where m epsilon is small, m is raised.
     """
     beyond = cells / for_epsilon
-    power = max(Fraction(LEAST_POWER), epsilon * beyond / 2)
+    power = min(Fraction(MOST_POWER), max(Fraction(LEAST_POWER), epsilon * beyond / 2))
     return RankChoice(
         dislikes=tuple(power * exact.ln(Fraction(limit), up=False) if limit > 1 else Fraction(0) for limit in LIMITS),
         spare=ceil(max(beyond, power / epsilon)),
