@@ -24,6 +24,7 @@ from discreet.declaring import propose, refuse_second_budget, shares
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.engines.engine import Making
 from discreet.engines.fingerprint import fingerprint
+from discreet.engines.person_keys import MARK
 from discreet.engines.public import load
 from discreet.engines.source import find
 from discreet.errors import ProjectError, SchemaError, UsageError
@@ -492,7 +493,7 @@ class Project:
         self.ledger.refresh()
         held = self._held(table)
         now = fingerprint(table.source, folder=self.folder, seal=self.ledger.seal)
-        return held is not None and held.source != now
+        return held is not None and {key: held.source[key] for key in held.source if key != MARK} != now
 
     def warnings(self, name: str) -> list[str]:
         """Where discreet.toml and the ledger differ. Public facts: nothing here is read from data."""

@@ -33,7 +33,7 @@ from discreet.accounting.sensitivity import Sensitivity
 from discreet.engines.engine import Engine, Making, Tables
 from discreet.engines.forget import erase
 from discreet.engines.keyed import person_tag
-from discreet.engines.person_keys import PersonKeys
+from discreet.engines.person_keys import MARK, PersonKeys
 from discreet.engines.stored import persons_file
 from discreet.errors import LedgerFault, QueryFailed
 from discreet.ledger.ledger import Ledger
@@ -89,12 +89,11 @@ class Curator:
         """
         name = f"{_slug(table.name)}-{secrets.token_hex(8)}.parquet"
         keys = None if table.schema.unit.is_row else self.keys
-        forgotten = self.ledger.refresh().forgotten.get(table.name, {})
-        if keys is not None and any(mark != keys.mark for mark in forgotten.values()):
-            raise LedgerFault(
-                f"persons were forgotten in {table.name!r} under a key that is not here, and would come back",
-                hint="bring persons.key back, beside the declared tables",
-            )
+        names = [table.name, *(step.name for step in path)]
+        forgotten = self.ledger.refresh().tombstones(names)
+        if keys is not None:
+            self._check_key(keys)
+            source = {**source, MARK: keys.mark}
         making = self.engine.declare(
             table,
             folder=base,
@@ -113,7 +112,7 @@ class Curator:
                 source=dict(source),
                 file=name,
                 number=number,
-                forgotten=None if keys is None else list(forgotten),
+                forgotten=None if keys is None else (names, forgotten),
             )
         except BaseException:
             for file in (self.folder / name, persons_file(self.folder / name)):
@@ -126,8 +125,25 @@ class Curator:
         """The keys by which persons are told apart and their rows picked; made when they are first needed."""
         return PersonKeys.at(self.folder)
 
+    def _check_key(self, keys: PersonKeys) -> None:
+        """Refuse to go on under another key than before: the forgotten would come back, and joins find nobody."""
+        state = self.ledger.refresh()
+        marks = {mark for tags in state.forgotten.values() for mark in tags.values()}
+        marks |= {
+            str(known.source[MARK])
+            for made in state.versions.values()
+            for known in made.values()
+            if MARK in known.source
+        }
+        if marks - {keys.mark}:
+            raise LedgerFault(
+                "persons.key is not the one that persons were told apart by before",
+                hint="bring persons.key back, beside the declared tables",
+            )
+
     def forget(self, person: tuple[str, ...], tables: Sequence[str]) -> int:
         """Erase a person from every version of these tables, and leave a tombstone. How many versions held them."""
+        self._check_key(self.keys)
         tag = person_tag(person, self.keys.tags)
         self.ledger.forget(tables, tag, key=self.keys.mark)
         versions = self.ledger.refresh().versions

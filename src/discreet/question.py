@@ -84,7 +84,7 @@ class Explanation:
             price = f"nothing: it is answered already, by release {self.data['stored']['release']}"
         because = dict.fromkeys(line for part in self._sensitivities() for line in part["because"])
         noise = [
-            f"{each['column']} within {each['plus_minus']:,g} at {self.data['confidence']:.0%}"
+            f"{each['column']} within {each['plus_minus']:,g} at {100 * self.data['confidence']:g}%"
             for each in self.data["noise"]
             if each["plus_minus"] is not None
         ]

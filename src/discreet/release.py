@@ -387,7 +387,8 @@ def _with_noise(cell: float, low: float, high: float) -> str:
     """A number and its noise, in digits that mean something: `1234 ± 12`, or `5.02 (4.9 to 5.3)` where it leans."""
     half = (high - low) / 2
     if isinstance(cell, int) and isinstance(low, int) and isinstance(high, int) and cell - low == high - cell:
-        return f"{cell} ± {high - cell}"
+        size = 10 ** max(0, len(str(high - cell)) - 2)  # two digits of the noise mean something
+        return f"{round(cell / size) * size} ± {-(-(high - cell) // size) * size}"
     if half <= 0:
         return f"{cell:g} ± 0"
     places = max(0, 1 - math.floor(math.log10(half)))

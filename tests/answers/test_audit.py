@@ -12,6 +12,7 @@ from discreet.api import Project
 from discreet.curator import Curator
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.errors import BudgetExceeded, DiscreetError, Refused, SchemaError, UsageError
+from discreet.release import Measurement
 
 VISITS = """
 [tables.v]
@@ -103,15 +104,19 @@ def test_a_quantiles_interval_is_only_as_sure_as_it_was_bought(tmp_path):
 
 def test_the_count_of_a_discovered_key_is_known_by_having_been_large(tmp_path):
     """Among keys a little below the threshold those show whose noise is large: their intervals must say so."""
-    keys = 4000
-    rows = [["pid", "x", "note"]] + [[f"{key}.{n}", 5, f"k{key}"] for key in range(keys) for n in range(12)]
+    keys = 1000
+    rows = [["pid", "x", "note"]] + [[f"{key}.{n}", 5, f"k{key}"] for key in range(keys) for n in range(14 + key % 20)]
     found = project(tmp_path, VISITS.replace("rows_per_person = 3", "rows_per_person = 1"), v=rows)
     release = found.sql("select note, count(*) from v group by note").ask(epsilon=1, delta="0.0000005")
-    assert release.rows
-    held = [low <= 12 <= high for _, (low, high) in release.intervals]
-    assert all(held)
-    sure = found.sql("select count(*) from v").ask(epsilon=1).rows[0][0]
-    assert abs(sure - 12 * keys) < 100
+    (part,) = Measurement.from_text(found.ledger.answer(release.id)).parts
+    width = part.law.half_width(Fraction(975, 1000))
+    for (_, value), (_, (low, high)) in zip(release.rows, release.intervals, strict=True):
+        assert high == value + width
+        assert low == (1 if value <= part.threshold + width else value - width)
+    twice = found.sql("select note, 2 * count(*) from v group by note").ask(epsilon=1, delta="0.0000005")
+    assert twice.cached and twice.intervals[0][1] == tuple(2 * end for end in release.intervals[0][1])
+    loose = found.sql("select note, count(*) * count(*) from v group by note").ask(epsilon=1, delta="0.0000005")
+    assert loose.cached and loose.intervals[0][1] is None
 
 
 def test_nobody_is_brought_back_by_a_refresh_that_was_under_way(tmp_path, monkeypatch):

@@ -90,7 +90,8 @@ WRONG = [
     (["visits", "cost", "--epsilon", "1", "--delta", "1e-7"], "--delta is for"),
     (["visits", "--epsilon", "1", "--cells", "0"], "cells must be"),
     (["visits", "--epsilon", "1", "--cells", "2.5"], "cells must be"),
-    (["visits", "--epsilon", "1", "--for-epsilon", "-1"], "for-epsilon must be above 0"),
+    (["visits", "--epsilon", "1", "--for-epsilon", "-1"], "for-epsilon must be from 0.001"),
+    (["visits", "--report", "--epsilon", "1", "--for-epsilon", "1e-9"], "for-epsilon must be from 0.001"),
     (["visits", "--report", "--epsilon", "1", "--delta", "1e-7"], "needs no delta"),
     (["others", "--epsilon", "1"], "no declared table"),
 ]

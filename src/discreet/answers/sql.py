@@ -257,7 +257,8 @@ def measured(
             also=also,
         )
     except BudgetExceeded as problem:
-        problem.hint = problem.hint or affordable(quoted, wish, curator.ledger)
+        by_epsilon = "quota" not in problem.reason and "for its keys" not in problem.reason
+        problem.hint = problem.hint or (affordable(quoted, wish, curator.ledger) if by_epsilon else "")
         raise
 
 
@@ -307,7 +308,7 @@ def stored(asked: Asked, wish: Wish, *, version: Version, curator: Curator) -> R
 def refusal(quoted: Quote, wish: Wish, ledger: Ledger) -> BudgetExceeded:
     """The refusal of a question that the budget does not hold, as a charge would give it."""
     found = exceeded(account_of(quoted, ledger), Cost.of(events.loss(quoted.price.event)), quoted.decision)
-    found.hint = affordable(quoted, wish, ledger)
+    found.hint = "a smaller --delta" if "for its keys" in found.reason else affordable(quoted, wish, ledger)
     return found
 
 
@@ -403,6 +404,8 @@ def _warnings(release: Release, reading: Reading, wish: Wish, version: Version, 
     told += _bias(reading.asked, version)
     if reading.found is not None and reading.found.threshold is not None:
         told.append(f"keys that fewer than about {reading.found.threshold:,} persons share do not show")
+    if reading.found is not None and reading.asked.inquiry.top and reading.asked.reach.rows > 1:
+        told.append("the most common keys are those that the most persons share, not those of the most rows")
     if reading.found is not None and reading.found.cut:
         told.append(f"only the {len(reading.found.keys):,} most common of the keys that were found fit into one answer")
     drowned, cells = reading.drowned(wish.confidence)
@@ -415,12 +418,13 @@ def _warnings(release: Release, reading: Reading, wish: Wish, version: Version, 
 def _bias(asked: Asked, version: Version) -> list[str]:
     """What the declaration takes away before anything is counted. The noise intervals do not speak of it."""
     told = []
-    unit = version.schema.unit
-    if not unit.is_row:
-        told.append(
-            f"a person counts with at most {unit.rows:,} rows; what lies beyond is left out, "
-            f"and discreet bounds {version.table} --report estimates how much"
-        )
+    for table, schema in asked.schemas.items():
+        if not schema.unit.is_row:
+            whose = "" if len(asked.schemas) == 1 else f" of {table}"
+            told.append(
+                f"a person counts with at most {schema.unit.rows:,} rows{whose}; what lies beyond is left out, "
+                f"and discreet bounds {table} --report estimates how much"
+            )
     if any(isinstance(statistic, Sum) for statistic in asked.inquiry.statistics) or asked.quantiles:
         told.append("numbers beyond their declared bounds count as the bound")
     return told

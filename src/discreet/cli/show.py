@@ -137,7 +137,7 @@ def answer(release: Release, standing: Standing) -> list[Any]:
     price = "stored answer: free" if release.cached else f"cost {_spending(release.cost)}"
     lines += [
         "",
-        f"± is noise: each exact number, taken alone, lies inside with {float(release.confidence):.0%} confidence"
+        f"± is noise: each exact number, taken alone, lies inside with {100 * float(release.confidence):g}% confidence"
         f"{'; ~ marks numbers no larger than theirs' if _some_drowned(release) else ''}.",
         f"{price}; {_spending(standing.spent)} spent of {_spending(standing.limit)}. "
         f"Release {release.id}, version {release.version}.",

@@ -17,6 +17,9 @@ from discreet.errors import ProjectError
 
 NAME = "persons.key"
 
+#: Under which a version of a table of persons says which keys it was made with.
+MARK = "persons"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonKeys:

@@ -126,11 +126,12 @@ class Ledger:
         source: dict[str, Any],
         file: str = "",
         number: int | None = None,
-        forgotten: Collection[str] | None = None,
+        forgotten: tuple[Sequence[str], Collection[str]] | None = None,
     ) -> int:
         """Enter a new version of a declared table; return its number. `number`: refused if another took it.
 
-        `forgotten`: the tags that it was made without; refused if somebody was forgotten since.
+        `forgotten`: the tables whose forgotten it was made without, and their tags; refused if somebody was
+        forgotten there since.
         """
         body = {
             "table": _name(table, what="a table's name"),
@@ -146,7 +147,7 @@ class Ledger:
                 raise UsageError(f"table {table!r} belongs to another population, and a budget belongs to its people")
             if number is not None and number != following:
                 raise UsageError(f"version {number} of {table!r} was not the next one: it would be {following}")
-            if forgotten is not None and set(self.state.forgotten.get(table, {})) - set(forgotten):
+            if forgotten is not None and set(self.state.tombstones(forgotten[0])) - set(forgotten[1]):
                 raise UsageError(
                     f"somebody was forgotten in {table!r} while it was made", hint=f"discreet refresh {table}"
                 )

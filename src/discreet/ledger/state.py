@@ -8,6 +8,7 @@ an entry or raises; it reads no clock, no file and no data.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -95,6 +96,10 @@ class State:
         if population not in self.accounts and guarantee is not None:
             return Account(name=population, guarantee=guarantee).decide((table, version), region=region, cost=cost)
         return self.account(population).decide((table, version), region=region, cost=cost, booking=booking)
+
+    def tombstones(self, tables: Iterable[str]) -> dict[str, str]:
+        """Everybody forgotten in any of these tables: tags, and the marks of the keys that made them."""
+        return {tag: mark for table in tables for tag, mark in self.forgotten.get(table, {}).items()}
 
     def next_version(self, table: str) -> int:
         """One more than the largest number ever seen, also by a history that was rolled back."""

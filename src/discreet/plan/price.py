@@ -190,11 +190,14 @@ class _Parts:
     shares: Mapping[tuple[str, int, int], Fraction]
     answered: int | None
 
-    def _epsilon(self, share: Fraction, *, rho_of_one: Fraction = Fraction(1, 2)) -> Fraction:
-        """The pure epsilon that a share buys: a share of epsilon itself, or what costs that share of rho."""
+    def _epsilon(self, share: Fraction) -> Fraction:
+        """The pure epsilon that a share buys: a share of epsilon itself, or what costs that share of rho as Laplace.
+
+        A choice by the exponential mechanism then costs less rho than its share.
+        """
         if not self.gaussian:
             return self.epsilon * share
-        found = exact.sqrt(self.epsilon**2 / 2 * share / rho_of_one, up=False)
+        found = exact.sqrt(self.epsilon**2 * share, up=False)
         return Fraction(exact.units_down(found, 10**12), 10**12)
 
     def _touched(self, place: int) -> int:
@@ -211,7 +214,6 @@ class _Parts:
         top = self.inquiry.top
         mechanism: Threshold | TopK
         if top is not None and topk_is_cheaper(keys_per_person=most, k=top, epsilon=epsilon, delta=delta):
-            epsilon = self._epsilon(share, rho_of_one=TopK.rho_of_one(top))
             mechanism = TopK.within(k=top, epsilon=epsilon, delta=delta, keys_per_person=most)
         else:
             noise = DiscreteLaplace(scale=most / epsilon)
@@ -258,7 +260,7 @@ class _Parts:
             fraction=quantile.fraction,
             bins=quantile.axis.size,
             rows=self.reach.rows,
-            epsilon=self._epsilon(share, rho_of_one=QuantileChoice.RHO_OF_ONE),
+            epsilon=self._epsilon(share),
             confidence=confidence,
         )
         cells = Cells(

@@ -128,6 +128,8 @@ class Aggregates:
 
     def _count(self, node: exp.Count, where: Predicate) -> Formula:
         inner = node.this
+        if inner is None:
+            raise self._refusal("count what?", node, hint="count(*)")
         if isinstance(inner, exp.Star):
             return formula.count(self._index(Rows(where=where)))
         if isinstance(inner, exp.Distinct):

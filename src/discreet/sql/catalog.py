@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from discreet.accounting.region import Value
 from discreet.plan.relation import brought, matched
-from discreet.schema.column import Column, Label, Moment, Number, Text
+from discreet.schema.column import Boolean, Category, Column, Label, Moment, Number, Text
 from discreet.schema.schema import Schema
 from discreet.sql.typed import DAY_US, Choice, Day, Instant, Kind, Numeric, Truth, Words
 
@@ -77,6 +77,21 @@ def coded(public: PublicTable, on: list[tuple[Kind, Column]], *, place: int) -> 
         fan_out=max(Counter(met).values(), default=0),
         content=hashlib.sha256(listed.encode()).hexdigest(),
     )
+
+
+def meets(kind: Kind, column: Column) -> bool:
+    """Whether values of this kind can equal values of a public column."""
+    match column:
+        case Number():
+            return isinstance(kind, Numeric)
+        case Moment():
+            return isinstance(kind, Day | Instant)
+        case Boolean():
+            return isinstance(kind, Truth)
+        case Category() | Text():
+            return isinstance(kind, Choice | Words)
+        case _:
+            assert_never(column)
 
 
 def _values(public: PublicTable, column: Column) -> list[Any]:

@@ -130,7 +130,8 @@ class Subqueries:
             found = reader.typed(inner)
             column = scope.named(inner).column if isinstance(inner, exp.Column) else None
             self._add(names, Named(name=self._name(node), typed=found, column=column), node)
-        return replace(relation, names={"": names}, person={"": _whole_person(relation, person)})
+        whole = {"": _whole_person(relation, person)}
+        return replace(relation, names={"": names}, person=whole, merged=frozenset())
 
     def _per_person(self, tree: exp.Select, relation: Relation, reader: Reader, scope: Scope) -> Relation:
         keys = self._keys(tree, scope)
@@ -165,7 +166,7 @@ class Subqueries:
         if condition != TRUE:
             plan = Filter(source=plan, where=condition)
         whole = {"": _whole_person(relation, person_names)}
-        return replace(relation, plan=plan, names={"": names}, person=whole)
+        return replace(relation, plan=plan, names={"": names}, person=whole, merged=frozenset())
 
     def _keys(self, tree: exp.Select, scope: Scope) -> list[exp.Expr]:
         if tree.args.get("distinct"):

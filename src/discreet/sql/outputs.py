@@ -37,6 +37,9 @@ _CALLS: dict[type[exp.Expr], Any] = {
     exp.Coalesce: "coalesce",
     exp.Nullif: "nullif",
 }
+#: Larger literals, or smaller ones than one over it, make no sense beside counts and sums, and leave floats.
+_MOST_LITERAL = Fraction(10**18)
+
 _HINT = "arithmetic over aggregates: + - * /, round, abs, sqrt, floor, ceil, least, greatest, coalesce, nullif"
 
 
@@ -108,6 +111,8 @@ class Formulas:
         match node:
             case exp.Literal() | exp.Neg(this=exp.Literal()):
                 value = self._reader().constant(node)
+                if isinstance(value, Fraction) and value and not 1 / _MOST_LITERAL <= abs(value) <= _MOST_LITERAL:
+                    raise self.source.refusal("this number is out of range", at=node)
                 if isinstance(value, Fraction):
                     return formula.Number(value)
             case exp.Null():

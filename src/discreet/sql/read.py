@@ -216,6 +216,7 @@ class _Select:
             order,
             limit,
             offset,
+            distinct=bool(tree.args.get("distinct")),
         )
 
     def _asked(
@@ -230,8 +231,16 @@ class _Select:
         order: tuple[Order, ...],
         limit: int | None,
         offset: int,
+        *,
+        distinct: bool,
     ) -> Asked:
         unknown = [key for key in keys if key.axis is None]
+        if distinct and (aggregates.statistics or aggregates.quantiles or len(unknown) < len(keys)):
+            raise self.source.refusal(
+                "DISTINCT is for keys that are to be discovered, alone",
+                at=self.source.clause("DISTINCT"),
+                hint="GROUP BY the keys, and count them",
+            )
         statistics: tuple[Statistic, ...] = tuple(aggregates.statistics)
         if not statistics and not aggregates.quantiles:
             # The discovered keys alone; where a unit is a row, rows are the persons.
@@ -308,6 +317,8 @@ class _Select:
 
     def _output(self, name: str, node: exp.Expr, formulas: Formulas, aggregates: Aggregates) -> Output:
         if isinstance(node, exp.Grouping):
+            if len(node.expressions) != 1:
+                raise self.source.refusal("grouping() takes one key", at=node, hint="grouping(a), grouping(b)")
             return Output(name=name, grouping=formulas.key(node.expressions[0], wanted=True))
         key = formulas.key(node)
         if key is not None:
@@ -353,6 +364,8 @@ class _Select:
                 found.append(None)
                 continue
             node = clause.args.get("expression") if isinstance(clause, exp.Limit | exp.Offset) else None
+            if [key for key, value in clause.args.items() if value and key != "expression"]:
+                node = None
             if not isinstance(node, exp.Literal) or not str(node.this).isdigit() or len(str(node.this)) > 9:
                 raise self.source.refusal(f"{name.upper()} needs a whole number", at=self.source.clause(name.upper()))
             if not order:
@@ -467,6 +480,8 @@ class _Grouping:
     def _choices(self, part: exp.Expr, nodes: list[exp.Expr]) -> list[tuple[int, ...]]:
         """What one part of GROUP BY may add to a grouping set."""
         match part:
+            case exp.Rollup() | exp.Cube() if not part.expressions:
+                raise self.source.refusal("this form of GROUP BY is not known", at=part, hint="GROUP BY ROLLUP (a, b)")
             case exp.Rollup():
                 groups = [self._group(each, nodes) for each in part.expressions]
                 return [tuple(itertools.chain(*groups[:size])) for size in range(len(groups), -1, -1)]

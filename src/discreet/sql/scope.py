@@ -12,7 +12,7 @@ from discreet.plan.expressions import Code, Expression, TextCode
 from discreet.plan.relation import JoinPerson, JoinPublic, Plan, Scan, brought, matched, scans
 from discreet.schema.column import Column
 from discreet.schema.schema import closest
-from discreet.sql.catalog import Catalog, Coded, Known, coded
+from discreet.sql.catalog import Catalog, Coded, Known, coded, meets
 from discreet.sql.text import Source
 from discreet.sql.typed import Typed, Words, typed
 
@@ -171,7 +171,10 @@ class FromReader:
     def _private_first(self, first: exp.Expr, joins: list[exp.Join]) -> tuple[exp.Expr, list[exp.Join]]:
         """`public JOIN private` is `private JOIN public`."""
         join = joins[0]
-        if self._public(join.this) is not None or join.args.get("side"):
+        plain = not [
+            name for name in ("side", "kind", "method") if str(join.args.get(name) or "INNER").upper() != "INNER"
+        ]
+        if self._public(join.this) is not None or not plain:
             raise self.source.refusal(
                 "begin with the private table", at=first, hint="FROM private_table JOIN public_table ON …"
             )
@@ -266,7 +269,14 @@ class FromReader:
                     at=theirs,
                     hint=closest(getattr(theirs, "name", ""), [column.name for column in public.columns]),
                 )
-            matches.append((reader.typed(mine), by_name[theirs.name.lower()]))
+            found = reader.typed(mine)
+            if not meets(found.kind, by_name[theirs.name.lower()]):
+                raise self.source.refusal(
+                    f"{theirs.name!r} is of another type than what it is joined with",
+                    at=theirs,
+                    hint=f"declare {theirs.name!r} of {known.schema.table!r} alike",
+                )
+            matches.append((found, by_name[theirs.name.lower()]))
         made = coded(public, [(match.kind, column) for match, column in matches], place=place)
         names = {
             column.name.lower(): Named(

@@ -8,6 +8,9 @@ from fractions import Fraction
 from discreet import exact
 from discreet.errors import UsageError
 
+#: Below this, the noise that is compared would be larger than anybody draws.
+LEAST_FOR_EPSILON = Fraction(1, 1000)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
@@ -26,9 +29,14 @@ class Terms:
         number = exact.number(cells, name="cells")
         if number.denominator != 1 or not 1 <= number <= 10**9:
             raise UsageError("cells must be a whole number of at least 1", hint="--cells 50 is for counts by 50 groups")
+        wanted = exact.number(for_epsilon, name="for-epsilon")
+        if not LEAST_FOR_EPSILON <= wanted <= exact.MAX_QUESTION_EPSILON:
+            raise UsageError(
+                f"for-epsilon must be from 0.001 to 1000, got {exact.show(wanted)}", hint="--for-epsilon 1"
+            )
         return Terms(
             epsilon=exact.positive(epsilon, name="epsilon", most=exact.MAX_QUESTION_EPSILON),
             delta=None if delta is None else exact.probability(delta, name="delta"),
             cells=int(number),
-            for_epsilon=exact.positive(for_epsilon, name="for-epsilon", most=exact.MAX_QUESTION_EPSILON),
+            for_epsilon=wanted,
         )
