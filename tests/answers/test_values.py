@@ -95,9 +95,14 @@ def plain(value):
     return float(value)
 
 
-def close(found, expected):
+def width(ends):
+    """Half of a noise interval."""
+    return 0 if ends is None or isinstance(ends[0], str) else (ends[1] - ends[0]) / 2
+
+
+def close(found, expected, noise):
     if isinstance(found, float) and isinstance(expected, float):
-        return math.isclose(found, expected, rel_tol=0.02, abs_tol=4 if abs(expected) > 20 else 0.6)
+        return math.isclose(found, expected, rel_tol=0.02, abs_tol=noise)
     return found == expected
 
 
@@ -119,8 +124,9 @@ def test_answers_are_those_of_sql(shop, source, text):
         found.sort(key=lambda row: (order(row), [cell or 0.0 for cell in row if isinstance(cell, float)]))
         expected.sort(key=lambda row: (order(row), [cell or 0.0 for cell in row if isinstance(cell, float)]))
     assert len(found) == len(expected)
+    noise = max(3, 4 * max((width(ends) for row in release.intervals for ends in row), default=0))
     for row, wanted in zip(found, expected, strict=True):
-        assert all(map(close, row, wanted)), (row, wanted)
+        assert all(close(one, two, noise) for one, two in zip(row, wanted, strict=True)), (row, wanted)
     for row, ends in zip(release.rows, release.intervals, strict=True):
         for cell, interval in zip(row, ends, strict=True):
             if interval is not None and cell is not None:

@@ -213,7 +213,7 @@ def test_the_files(engine, tmp_path):
     assert stat.S_IMODE(made.stat().st_mode) == 0o700
     assert {stat.S_IMODE(file.stat().st_mode) for file in made.iterdir()} == {0o600}
     assert not any(b"SECRET" in file.read_bytes() for file in made.iterdir())
-    assert pq.read_schema(made / "t.parquet") == pa.schema([("age", pa.int8()), (PERSON, pa.int32())])
+    assert pq.read_schema(made / "t.parquet") == pa.schema([("age", pa.int32()), (PERSON, pa.int32())])
     beside = pq.read_table(made / "t.persons.parquet")
     assert beside.schema == pa.schema([("number", pa.int32()), ("tag", pa.binary(16)), ("rows", pa.int64())])
     assert sorted(beside.column("number").to_pylist()) == [0, 1]

@@ -29,6 +29,7 @@ from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.quantile import QuantileChoice
 from discreet.mechanisms.rank import RankChoice
+from discreet.mechanisms.topk import TopK
 from discreet.plan.cells import Found
 from discreet.plan.price import Choose, Discover, Measure, Price, price
 from discreet.plan.relation import base
@@ -153,16 +154,18 @@ class Law:
         outside = self._outside(found, pair)
         self.seen["outside" if outside else "inside"] += 1
         keys: Found | None = None
-        spent = Fraction(0)
+        lost: list[Loss] = []
         for step in found.steps:
             if isinstance(step, Discover):
-                keys = self._discover(step, found, pair, asked, outside=outside)
+                keys, loss = self._discover(step, found, pair, asked, outside=outside)
+                lost.append(loss)
             elif isinstance(step, Measure):
-                spent += self._measure(step, found, pair, asked, keys, outside=outside)
+                lost += self._measure(step, found, pair, asked, keys, outside=outside)
             else:
-                self._choose(step, found, pair, asked, keys, outside=outside)
+                lost += self._choose(step, found, pair, asked, keys, outside=outside)
+        spent = sum(loss.rho if gaussian else loss.epsilon for loss in lost)
         limit = EPSILON**2 / 2 if gaussian else EPSILON
-        assert spent <= limit, f"the statistics together lose {float(spent)}"
+        assert spent <= limit, f"the steps together lose {float(spent)}"
         self.seen["whole loss"] += spent == limit
 
     def _affordable(self, found: Price, *, gaussian: bool) -> None:
@@ -179,9 +182,9 @@ class Law:
         assert len(inside) <= 1, "a unit is half inside the region"
         return True not in inside
 
-    def _measure(self, step: Measure, found: Price, pair: Pair, asked: Asked, keys, *, outside: bool) -> Fraction:
+    def _measure(self, step: Measure, found: Price, pair: Pair, asked: Asked, keys, *, outside: bool) -> list["Loss"]:
         vectors = self._vectors(step, found, pair, asked, keys)
-        spent = Fraction(0)
+        lost = []
         for statistic, moves, law, one, two in zip(step.cells.statistics, step.moves, step.laws, *vectors, strict=True):
             moved = norms(one, two)
             kind = f"{type(statistic).__name__} {'row' if pair.world.person is None else 'person'}"
@@ -191,10 +194,10 @@ class Law:
                 self.seen[f"{kind} {norm}"] += moved[norm] == most
             assert not (outside and moved["l0"]), "a unit outside the region changed a cell"
             if isinstance(law, DiscreteLaplace):
-                spent += moved["l1"] / law.scale
+                lost.append(Loss.pure(moved["l1"] / law.scale))
             else:
-                spent += moved["l2_squared"] / (2 * law.sigma2)
-        return spent
+                lost.append(Loss(epsilon=Fraction(10**9), rho=moved["l2_squared"] / (2 * law.sigma2)))
+        return lost
 
     def _vectors(self, step: Measure | Choose, found: Price, pair: Pair, asked: Asked, keys):
         """The exact vectors of a step on both neighbours; on the first, as the reference has them."""
@@ -210,7 +213,9 @@ class Law:
             assert one.tolist() == two.tolist(), f"the engine and the reference differ in {statistic}"
         return sides
 
-    def _discover(self, step: Discover, found: Price, pair: Pair, asked: Asked, *, outside: bool) -> Found:
+    def _discover(
+        self, step: Discover, found: Price, pair: Pair, asked: Asked, *, outside: bool
+    ) -> tuple[Found, "Loss"]:
         sides = []
         for side in (pair.whole, pair.less):
             known = side.engine.keys(
@@ -230,20 +235,40 @@ class Law:
         assert not (outside and any(moved)), "a unit outside the region changed a key"
         self.seen["keys"] += sum(moved) == most
         self.seen["several keys"] += sum(moved) == most > 1
-        return Found(of=step.keys, keys=tuple(dict.fromkeys([*whole, *less])))
+        known = Found(of=step.keys, keys=tuple(dict.fromkeys([*whole, *less])))
+        if isinstance(step.mechanism, TopK):
+            each, many = step.mechanism.epsilon, step.mechanism.k
+            return known, Loss(epsilon=many * each, rho=many * each**2 / 8)
+        return known, Loss.pure(sum(moved) / step.mechanism.noise.scale)
 
-    def _choose(self, step: Choose, found: Price, pair: Pair, asked: Asked, keys, *, outside: bool) -> None:
+    def _choose(self, step: Choose, found: Price, pair: Pair, asked: Asked, keys, *, outside: bool) -> list["Loss"]:
         """The choices in all groups are one: their scores together move by no more than the mechanism says."""
         (one,), (two,) = self._vectors(step, found, pair, asked, keys)
         mechanism = step.mechanism
         assert not (outside and (one != two).any()), "a unit outside the region changed a quantile's rows"
         lines = zip(one.reshape(-1, mechanism.bins), two.reshape(-1, mechanism.bins), strict=True)
         moving = [lines_ for lines_ in lines if (lines_[0] != lines_[1]).any()]
+        lost = []
         for scores, choice in _scorings(mechanism):
             moved = sum(int(abs(scores(left) - scores(right)).max()) for left, right in moving)
             assert moved <= choice.sensitivity, f"scores move by {moved}, above {choice.sensitivity}"
             self.seen["quantile"] += moved == choice.sensitivity
             self.seen["quantile of several rows"] += moved == choice.sensitivity and mechanism.rows > 1
+            epsilon = choice.epsilon * moved / choice.sensitivity
+            lost.append(Loss(epsilon=epsilon, rho=epsilon**2 / 8))
+        return lost
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loss:
+    """What one step can lose on a pair of neighbours, by how far they lie apart."""
+
+    epsilon: Fraction
+    rho: Fraction
+
+    @staticmethod
+    def pure(epsilon: Fraction) -> "Loss":
+        return Loss(epsilon=epsilon, rho=epsilon**2 / 2)
 
 
 def _scorings(mechanism: QuantileChoice | RankChoice) -> list[tuple[Callable, Exponential]]:

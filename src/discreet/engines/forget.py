@@ -9,11 +9,12 @@ Because: the table is replaced first. Broken off before, nothing happened. Broke
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
 from discreet.engines.stored import PERSON, new_file, persons_file
+from discreet.engines.writing import write
 from discreet.errors import UsageError
 
 _ROWS_AT_ONCE = 122_880
@@ -54,20 +55,15 @@ def _rewrite(file: Path, column: str, numbers: list[int]) -> None:
     import pyarrow.parquet as pq
 
     erased = pa.array(numbers, pa.int32())
-    with (
-        pq.ParquetFile(file) as old,
-        new_file(file) as stream,
-        pq.ParquetWriter(stream, old.schema_arrow, use_dictionary=_dictionaries(old)) as writer,
-    ):
-        for group in range(old.num_row_groups):
-            rows = old.read_row_group(group)
-            writer.write_table(rows.filter(pc.invert(pc.is_in(rows.column(column), value_set=erased))))
+    with pq.ParquetFile(file) as old, new_file(file) as stream:
 
+        def kept() -> Iterator[Any]:
+            for batch in old.iter_batches(_ROWS_AT_ONCE):
+                yield batch.filter(pc.invert(pc.is_in(batch.column(column), value_set=erased)))
 
-def _dictionaries(old: Any) -> list[str]:
-    """The columns that a file keeps by dictionary."""
-    if not old.num_row_groups:
-        return []
-    group = old.metadata.row_group(0)
-    columns = [group.column(place) for place in range(group.num_columns)]
-    return [column.path_in_schema for column in columns if "RLE_DICTIONARY" in column.encodings]
+        if column == PERSON:  # as it was made
+            write(kept(), old.schema_arrow, stream)
+            return
+        with pq.ParquetWriter(stream, old.schema_arrow, use_dictionary=["rows"]) as writer:
+            for batch in kept():
+                writer.write_batch(batch)
