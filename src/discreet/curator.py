@@ -24,9 +24,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, assert_never
 
-import numpy as np
-from numpy.typing import NDArray
-
 from discreet.accounting.events import Event, Together
 from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.sensitivity import Sensitivity
@@ -40,7 +37,7 @@ from discreet.ledger.ledger import Ledger
 from discreet.mechanisms.addition import Integers
 from discreet.mechanisms.bits import Bits, system
 from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.mechanisms.threshold import Threshold
+from discreet.mechanisms.threshold import Threshold, most_common
 from discreet.plan.cells import Cells, Found
 from discreet.plan.price import Choose, Discover, Measure, Price, Step
 from discreet.plan.relation import Scan, scans
@@ -275,7 +272,7 @@ class Curator:
         if isinstance(mechanism, Threshold):
             places, noisy, event = mechanism.release(known.exact_persons, bits=self._bits)
             cut = len(places) > price.most_keys
-            places, noisy = _fitting(places, noisy, most=price.most_keys)
+            places, noisy = most_common(places, noisy, most=price.most_keys)
             part = FoundKeys(
                 keys=tuple(known.exact_keys[place] for place in places),
                 answers=step.answers,
@@ -287,14 +284,6 @@ class Curator:
             return part, [event]
         chosen, event = mechanism.choose(known.exact_persons, bits=self._bits)
         return FoundKeys(keys=tuple(known.exact_keys[place] for place in chosen)), [event]
-
-
-def _fitting(places: NDArray[np.int64], noisy: Integers, *, most: int) -> tuple[NDArray[np.int64], Integers]:
-    """No more keys than an answer has room for: those with the largest noisy numbers, in their own order."""
-    if len(places) <= most:
-        return places, noisy
-    kept = np.sort(np.argsort(-noisy, kind="stable")[:most])
-    return places[kept], noisy[kept]
 
 
 def _slug(name: str) -> str:

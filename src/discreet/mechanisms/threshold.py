@@ -72,6 +72,14 @@ class Threshold:
         return existing[shown], noisy[shown], event
 
 
+def most_common(places: NDArray[np.int64], noisy: Integers, *, most: int) -> tuple[NDArray[np.int64], Integers]:
+    """No more keys than an answer has room for: those with the largest noisy numbers, in their own order."""
+    if len(places) <= most:
+        return places, noisy
+    kept = np.sort(np.argsort(-noisy, kind="stable")[:most])
+    return places[kept], noisy[kept]
+
+
 def delta_of(noise: DiscreteLaplace, *, keys_per_person: int, threshold: int) -> Fraction:
     """The chance that any of `keys_per_person` keys of one person shows: 1 - (1 - p)^keys, rounded up.
 
