@@ -191,6 +191,9 @@ REFUSED = {
     "select count(*) from read_csv('x')": ("declared tables", 22),
     "select count(*) from patients tablesample 10%": ("not known", 22),
     "select count(*)": ("needs a table", 1),
+    "select max() from patients": ("of what?", 1),
+    "select count() from patients": ("", 8),
+    "select regr_slope(age) from patients": ("of what?", 8),
     "select count(*) from patients where agee = 3": ("no declared column", 37),
     "select count(*) from patients where x.age = 3": ("no table 'x'", 37),
     "select count(*) from patients where disease = 'flue'": ("not a declared value", 37),
@@ -430,6 +433,9 @@ def test_regions_narrow_by_rows_or_by_constants():
 def test_the_most_common_keys():
     top = reading("select note, count(*) n from patients group by note order by n desc limit 10")
     assert top.inquiry.top == 10
+    persons = "select note, count(distinct id) n, count(*) r from visits group by note order by"
+    assert reading(f"{persons} n desc limit 10").inquiry.top == 10
+    assert reading(f"{persons} r desc limit 10").inquiry.top is None  # chosen by persons, not by rows
     for other in (
         "order by note desc limit 10",
         "order by n limit 10",
@@ -457,3 +463,8 @@ def test_a_batch_shares_what_it_measures():
     one, two = read_batch(text + "select count(*) from patients", CATALOG)[:2]
     assert one.inquiry == two.inquiry
     assert len(one.inquiry.statistics) == 3
+
+
+def test_an_alias_beats_a_column_in_order_by():
+    asked = reading("select sex, sum(age) as age from patients group by sex order by age desc limit 1")
+    assert [(part.output, part.descending) for part in asked.order] == [(1, True)]

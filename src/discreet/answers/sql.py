@@ -404,8 +404,6 @@ def _warnings(release: Release, reading: Reading, wish: Wish, version: Version, 
     told += _bias(reading.asked, version)
     if reading.found is not None and reading.found.threshold is not None:
         told.append(f"keys that fewer than about {reading.found.threshold:,} persons share do not show")
-    if reading.found is not None and reading.asked.inquiry.top and reading.asked.reach.rows > 1:
-        told.append("the most common keys are those that the most persons share, not those of the most rows")
     if reading.found is not None and reading.found.cut:
         told.append(f"only the {len(reading.found.keys):,} most common of the keys that were found fit into one answer")
     drowned, cells = reading.drowned(wish.confidence)

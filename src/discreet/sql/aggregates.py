@@ -97,6 +97,8 @@ class Aggregates:
             raise self._refusal("an order inside an aggregate is not known", asked)
         try:
             only_known_arguments(node)
+            if node.this is None or (isinstance(node, _PAIRS) and node.args.get("expression") is None):
+                raise self._refusal("of what?", asked)
             return self._aggregate(node, where)
         except Refused as problem:
             raise (problem if problem.sql else self._refusal(problem.reason, asked, hint=problem.hint)) from None

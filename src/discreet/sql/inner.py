@@ -200,15 +200,18 @@ class _Placed(exp.Expression):
         self.within = within
 
 
-def resolved(node: exp.Expr, tree: exp.Select, scope: Scope, source: Source) -> exp.Expr:
-    """A GROUP BY or ORDER BY item as an expression: by number, by alias, or itself."""
+def resolved(node: exp.Expr, tree: exp.Select, scope: Scope, source: Source, *, alias_first: bool = False) -> exp.Expr:
+    """A GROUP BY or ORDER BY item as an expression: by number, by alias, or itself.
+
+    Where a column has the name of an alias GROUP BY means the column, ORDER BY the alias.
+    """
     node = node.unnest()
     if isinstance(node, exp.Literal) and not node.is_string:
         place = int(node.this) if str(node.this).isdigit() and len(node.this) < 6 else 0
         if not 1 <= place <= len(tree.expressions):
             raise source.refusal(f"{str(node.this)[:20]}: there is no such column", at=node)
         return _bare(tree.expressions[place - 1])
-    if isinstance(node, exp.Column) and not node.table and not scope.has(node.name):
+    if isinstance(node, exp.Column) and not node.table and (alias_first or not scope.has(node.name)):
         for item in tree.expressions:
             if isinstance(item, exp.Alias) and item.alias.lower() == node.name.lower():
                 return _bare(item)
@@ -286,6 +289,8 @@ class _Grouping:
             where, node = self.reader.predicate(node.expression.this), node.this
         try:
             only_known_arguments(node)
+            if node.this is None:
+                raise self._refusal("of what?", asked)
             inner, found = self._inner(node, where)
         except Refused as problem:
             raise (problem if problem.sql else self._refusal(problem.reason, asked)) from None

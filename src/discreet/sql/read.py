@@ -263,7 +263,7 @@ class _Select:
                 statistics=statistics,
                 quantiles=tuple(asked.quantile for asked in aggregates.quantiles),
                 keys=tuple(key.typed.expression for key in unknown),
-                top=limit if _is_top(order, limit, offset, having, keys, outputs, statistics) else None,
+                top=limit if _is_top(order, limit, offset, having, keys, outputs, statistics, found) else None,
             )
         except Refused as problem:
             raise self.source.refusal(
@@ -337,7 +337,7 @@ class _Select:
             return ()
         found = []
         for part in clause.expressions:
-            node = resolved(part.this, tree, formulas.scope, self.source)
+            node = resolved(part.this, tree, formulas.scope, self.source, alias_first=True)
             place = next(
                 (
                     place
@@ -415,15 +415,20 @@ def _is_top(
     keys: tuple[Key, ...],
     outputs: tuple[Output, ...],
     statistics: tuple[Statistic, ...],
+    found: Reach,
 ) -> bool:
-    """Whether a question asks for the most common of discovered keys, and for no others."""
+    """Whether a question asks for the most common of discovered keys, and for no others.
+
+    They are chosen by their numbers of persons, which rows are only where nobody has several.
+    """
     if not limit or offset or having is not None or not order or not order[0].descending:
         return False
     if not keys or any(key.axis is not None for key in keys):
         return False
     first = order[0]
     by = first.formula if first.output is None else outputs[first.output].formula
-    counted = [formula.count(index) for index, known in enumerate(statistics) if known in (Rows(), Persons())]
+    wanted = (Rows(), Persons()) if found.rows == 1 else (Persons(),)
+    counted = [formula.count(index) for index, known in enumerate(statistics) if known in wanted]
     return by in counted
 
 
