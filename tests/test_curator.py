@@ -9,8 +9,8 @@ from clinic import make
 from discreet.accounting.events import Laplace
 from discreet.engines.engine import EngineFailure, Exact
 from discreet.errors import LedgerFault, LedgerLocked, QueryFailed, UsageError
+from discreet.measurement import Measurement
 from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.release import Measurement
 
 COUNT = "select count(*) from patients"
 

@@ -1,5 +1,7 @@
 """The facade: a project folder, its questions and its budget.
 
+One class of many short methods, one for each verb; what they do lies in answers, declaring and the curator.
+
 clinic = discreet.open("clinic/")
 release = clinic.sql("select disease, count(*) n from patients group by disease").ask(epsilon=0.5)
 """
@@ -15,6 +17,7 @@ from pathlib import Path
 
 from discreet import exact
 from discreet.accounting.guarantee import Accounting, Guarantee
+from discreet.answers import afford, quoting
 from discreet.answers import bounds as bounding
 from discreet.answers import sql as answers
 from discreet.answers.batch import ask_batch
@@ -39,8 +42,9 @@ from discreet.schema.edit import add_table, set_keys, write
 from discreet.schema.file import DEFAULT_LEDGER, NAME, ProjectFile, plain, read_file, read_table
 from discreet.schema.path import path_of
 from discreet.schema.schema import Budget, Schema, Table, closest
+from discreet.sql.asked import Asked
 from discreet.sql.catalog import Known, PublicTable
-from discreet.sql.read import Asked, read, read_batch
+from discreet.sql.read import read, read_batch
 from discreet.sql.text import statements
 
 __all__ = ["Project", "Question", "Standing"]
@@ -442,13 +446,13 @@ class Project:
             limits = self.ledger.limits(table.population)
         return Standing(
             population=table.population,
-            limit=answers.spending(found.limit),
-            spent=answers.spending(found.spent),
-            remaining=answers.spending(found.remaining),
+            limit=quoting.spending(found.limit),
+            spent=quoting.spending(found.spent),
+            remaining=quoting.spending(found.remaining),
             events=found.charges,
             by_analyst={who: Spending(epsilon=paid, delta=Fraction(0)) for who, paid in found.by_analyst.items()},
             accounting=self.guarantee(table.name).accounting,
-            counts=answers.counts_left(limits, room, width=50, rows=table.schema.unit.rows),
+            counts=afford.counts_left(limits, room, width=50, rows=table.schema.unit.rows),
         )
 
     def grant(self, name: str, *, epsilon: object, delta: object = None) -> Guarantee:

@@ -34,6 +34,7 @@ from discreet.engines.person_keys import MARK, PersonKeys
 from discreet.engines.stored import persons_file
 from discreet.errors import LedgerFault, QueryFailed
 from discreet.ledger.ledger import Ledger
+from discreet.measurement import ChosenBins, FoundKeys, Law, Measurement, NoisyCells, Part
 from discreet.mechanisms.addition import Integers
 from discreet.mechanisms.bits import Bits, system
 from discreet.mechanisms.laplace import DiscreteLaplace
@@ -41,7 +42,6 @@ from discreet.mechanisms.threshold import Threshold, most_common
 from discreet.plan.cells import Cells, Found
 from discreet.plan.price import Choose, Discover, Measure, Price, Step
 from discreet.plan.relation import Scan, scans
-from discreet.release import ChosenBins, FoundKeys, Law, Measurement, NoisyCells, Part
 from discreet.schema.schema import Schema, Table
 
 

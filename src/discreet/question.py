@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from discreet import exact
+from discreet.answers import afford, quoting
 from discreet.answers import sql as answers
 from discreet.answers.explain import explain
-from discreet.answers.sql import Wish
+from discreet.answers.quoting import Wish
 from discreet.plan.price import confidence_of
 from discreet.release import Release
-from discreet.sql.read import Asked
+from discreet.sql.asked import Asked
 
 if TYPE_CHECKING:
     from discreet.api import Project
@@ -37,10 +38,10 @@ class Question:
         project = self.project
         guarantee = project.guarantee(self.asked.table)
         asked, version = self.asked, project.known_version(self.asked.table)
-        quoted = answers.quote(asked, wish, version=version, guarantee=guarantee, ledger=project.ledger)
+        quoted = quoting.quote(asked, wish, version=version, guarantee=guarantee, ledger=project.ledger)
         known = answers.stored(asked, wish, version=version, curator=project.curator)
         if known is None and not quoted.decision.accepted:
-            raise answers.refusal(quoted, wish, project.ledger)
+            raise afford.refusal(quoted, wish, project.ledger)
         return Explanation(data=explain(quoted, known, confidence=wish.confidence, ledger=project.ledger))
 
     def ask(

@@ -12,7 +12,7 @@ from discreet.api import Project
 from discreet.curator import Curator
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.errors import BudgetExceeded, DiscreetError, Refused, SchemaError, UsageError
-from discreet.release import Measurement
+from discreet.measurement import Measurement
 
 VISITS = """
 [tables.v]

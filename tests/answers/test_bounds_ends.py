@@ -19,10 +19,10 @@ from discreet.engines.engine import Tables
 from discreet.engines.memory import MemoryEngine
 from discreet.engines.memory_count import place
 from discreet.engines.person_keys import PersonKeys
+from discreet.measurement import ChosenBins, Measurement
 from discreet.plan.evaluate import value
 from discreet.plan.expressions import Code
 from discreet.plan.relation import PerPerson, Scan, base
-from discreet.release import ChosenBins, Measurement
 from discreet.schema.column import MOST_CODE, Moment, Number
 
 CODE = Code("x", None, None, null=True)

@@ -11,8 +11,8 @@ from discreet.answers.bounds import truncation as module
 from discreet.answers.bounds.terms import Terms
 from discreet.answers.bounds.truncation import COMPARED, Tail, truncation
 from discreet.errors import UsageError
+from discreet.measurement import Measurement, NoisyCells
 from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.release import Measurement, NoisyCells
 from noise.source import FixedBits
 
 

@@ -12,7 +12,7 @@ import pytest
 import discreet
 from clinic import make
 from crash.harness import Life, torture
-from discreet.release import Measurement
+from discreet.measurement import Measurement
 
 ANALYST = Path(__file__).with_name("analyst.py")
 LIVES = 100

@@ -25,6 +25,7 @@ from discreet.engines.keyed import person_tag
 from discreet.engines.memory import MemoryEngine
 from discreet.engines.public import load
 from discreet.engines.stored import PERSON, persons_file
+from discreet.measurement import Measurement
 from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.quantile import QuantileChoice
@@ -33,9 +34,9 @@ from discreet.mechanisms.topk import TopK
 from discreet.plan.cells import Found
 from discreet.plan.price import Choose, Discover, Measure, Price, price
 from discreet.plan.relation import base
-from discreet.release import Measurement
+from discreet.sql.asked import Asked
 from discreet.sql.catalog import Known
-from discreet.sql.read import Asked, read
+from discreet.sql.read import read
 from laws.worlds import POPULATION, Source, World
 
 #: Two keys for persons, the same for both neighbours: they are public to a test.

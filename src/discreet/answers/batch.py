@@ -13,14 +13,17 @@ from discreet.accounting.filter import Cost
 from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.overlap import Overlap
 from discreet.accounting.region import Region
+from discreet.answers.afford import refusal
+from discreet.answers.quoting import Wish, account_of, quote
 from discreet.answers.refine import Reading
-from discreet.answers.sql import Asker, Wish, account_of, measured, quote, refusal, released, stored
+from discreet.answers.releasing import released
+from discreet.answers.sql import Asker, measured, stored
 from discreet.curator import Curator, Version
 from discreet.errors import UsageError
 from discreet.ledger.refusal import check_quota
 from discreet.plan.price import region_of
 from discreet.release import Release
-from discreet.sql.read import Asked
+from discreet.sql.asked import Asked
 
 #: Nodes of the search for the person whom a batch touches most.
 _NODES = 1024

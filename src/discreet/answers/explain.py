@@ -8,8 +8,8 @@ from typing import Any
 from discreet import exact
 from discreet.accounting.region import Allowed
 from discreet.accounting.sensitivity import Sensitivity
+from discreet.answers.quoting import FREE, Quote, cost_of, laws_of, spending, standing_after, width_of
 from discreet.answers.refine import Reading
-from discreet.answers.sql import FREE, Quote, cost_of, laws_of, spending, standing_after, width_of
 from discreet.curator import Version
 from discreet.ledger.ledger import Ledger
 from discreet.mechanisms.laplace import DiscreteLaplace
@@ -17,7 +17,7 @@ from discreet.mechanisms.threshold import Threshold
 from discreet.plan import formula
 from discreet.plan.price import Choose, Discover, Law, Measure
 from discreet.plan.statistics import statistic_name
-from discreet.sql.read import Output
+from discreet.sql.asked import Output
 from discreet.sql.write import SHOWN, count_sql, keys_sql
 
 

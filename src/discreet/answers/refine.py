@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.measurement import ChosenBins, FoundKeys, Measurement, NoisyCells
 from discreet.mechanisms.combined import Combined, combine
 from discreet.plan import formula
-from discreet.release import Cell, ChosenBins, FoundKeys, Interval, Intervals, Measurement, NoisyCells, drowned
+from discreet.release import Cell, Interval, Intervals, drowned
+from discreet.sql.asked import Asked, Order, Output
 from discreet.sql.keys import middle
-from discreet.sql.read import Asked, Order, Output
 from discreet.sql.typed import Choice, Words
 
 

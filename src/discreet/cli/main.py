@@ -6,7 +6,6 @@ Exit codes: 0 answered; 2 wrong usage; 3 refused; 4 budget exceeded; 5 ledger or
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Iterator
@@ -19,6 +18,8 @@ import typer
 from discreet import __version__
 from discreet.cli import show
 from discreet.cli.bounds import bounds
+from discreet.cli.flags import HERE, Confidence, Delta, Epsilon, Folder, Ignored, Json, Within, writable
+from discreet.cli.ledger import ledger_app
 from discreet.errors import BudgetExceeded, DiscreetError, Refused, UsageError
 
 if TYPE_CHECKING:
@@ -32,18 +33,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Learn about the many without learning about the one.",
 )
-ledger_app = typer.Typer(no_args_is_help=True, help="The ledger: check it, list it, write it out, unlock it.")
 app.add_typer(ledger_app, name="ledger")
 app.command()(bounds)
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Folder = Annotated[Path, typer.Option("--project", help="The project folder; else the nearest one above.")]
-Ignored = Annotated[Path, typer.Option("--project", help="Every verb takes it; this one needs no project.")]
-Epsilon = Annotated[str | None, typer.Option("--epsilon", help="How much privacy loss to spend.")]
-Within = Annotated[str | None, typer.Option("--within", help="Spend what it takes to be this exact.")]
-Confidence = Annotated[str, typer.Option("--confidence", help="The confidence of intervals.")]
-Delta = Annotated[str | None, typer.Option("--delta", help="The delta for keys that are discovered.")]
-HERE = Path(".")
 
 #: Stopped by the keyboard, as shells count it.
 STOPPED = 130
@@ -163,7 +155,7 @@ def query(
     _one_of(epsilon, within)
     found = discreet.open(project)
     for path in (csv, parquet):
-        _writable(path, found)
+        writable(path, found)
     if (sql is None) == (file is None):
         raise UsageError("ask one question, or a batch with -f", hint='discreet query "SELECT count(*) FROM t"')
     if file is not None:
@@ -250,77 +242,6 @@ def budget(
     show.out(data, text, as_json=as_json)
 
 
-@ledger_app.command("verify")
-def verify(project: Folder = HERE, as_json: Json = False) -> None:
-    """Check the whole chain against its key, its balances and its anchor."""
-    import discreet
-
-    report = discreet.open(project).verify()
-    data = {"sound": report.sound, "rows": report.rows, "row": report.row, "problem": report.problem}
-    show.out(data, show.verified(report), as_json=as_json)
-    if not report.sound:
-        raise typer.Exit(5)
-
-
-@ledger_app.command("show")
-def show_ledger(project: Folder = HERE, as_json: Json = False) -> None:
-    """List the entries."""
-    import discreet
-
-    entries = show.entry_data(discreet.open(project).ledger.entries())
-    show.out({"entries": entries}, show.entries(entries), as_json=as_json)
-
-
-@ledger_app.command("export")
-def export(
-    file: Annotated[Path, typer.Argument(help="Where to write the entries, as JSON lines.")],
-    project: Folder = HERE,
-    as_json: Json = False,
-) -> None:
-    """Write the entries out as JSON lines."""
-    import discreet
-
-    found = discreet.open(project)
-    _writable(file, found)
-    entries = show.entry_data(found.ledger.entries())
-    try:
-        file.write_text("".join(json.dumps(entry, sort_keys=True) + "\n" for entry in entries), encoding="utf-8")
-    except OSError as problem:
-        raise UsageError(f"cannot write {str(file)!r}: {problem.strerror}") from None
-    show.out(
-        {"file": str(file), "entries": len(entries)},
-        f"wrote {len(entries)} entries to {file}",
-        as_json=as_json,
-    )
-
-
-@ledger_app.command("acknowledge")
-def acknowledge(project: Folder = HERE, as_json: Json = False) -> None:
-    """Unlock after a detected rollback or repeated failures; what was forgotten is charged anew."""
-    import discreet
-
-    data, text = show.repaired(discreet.open(project).acknowledge())
-    show.out(data, text, as_json=as_json)
-
-
-@ledger_app.command("adopt")
-def adopt(
-    state: Annotated[
-        Path | None, typer.Option("--state", help="The ledger's state folder, brought from its old machine.")
-    ] = None,
-    project: Folder = HERE,
-    as_json: Json = False,
-) -> None:
-    """Take a ledger to this machine. Without its state folder every budget counts as spent."""
-    import discreet
-
-    data, text = show.repaired(discreet.open(project).adopt(state))
-    text += "\nthe ledger goes on here: never use it again where it comes from, or its budget is spent twice"
-    if state is None:
-        text += "\nif a limit was raised after this copy was made, grant no more than was granted on top of that"
-    show.out(data, text, as_json=as_json)
-
-
 @app.command()
 def demo(project: Ignored = HERE, as_json: Json = False) -> None:
     """The tour: a generated clinic, an answer, a repeat, a disjoint pair, a budget running out."""
@@ -349,16 +270,6 @@ def _read(file: Path) -> str:
         raise UsageError(f"cannot read {str(file)!r}: {problem.strerror}") from None
     except UnicodeDecodeError:
         raise UsageError(f"{str(file)!r} is not UTF-8 text") from None
-
-
-def _writable(path: Path | None, project: Project) -> None:
-    """Refuse, before anything is charged, an output that cannot be written or would destroy the project."""
-    if path is None:
-        return
-    if not path.resolve().parent.is_dir() or path.is_dir():
-        raise UsageError(f"{str(path)!r} cannot be written: there is no such folder, or it is one")
-    if project.holds(path):
-        raise UsageError(f"{str(path)!r} belongs to the project and would be lost", hint="write to another file")
 
 
 @contextmanager

@@ -1,5 +1,7 @@
 """Expressions: what is computed from one row of a relation. A closed union of whole numbers and texts.
 
+One file, long as it is: a closed union is read, and checked, as a whole.
+
 Every expression is row-local (it looks at one row), total (it has a value, perhaps NULL, on every row
 whatever) and exact (whole numbers of any size, no floats). A whole-number expression knows from birth
 between what bounds its values lie and whether it can be NULL, by interval arithmetic over the declared

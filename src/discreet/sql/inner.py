@@ -22,7 +22,8 @@ from discreet.plan.statistics import Distinct, Highest, Inner, Lowest, Mean, Row
 from discreet.schema.schema import Schema
 from discreet.sql.aggregates import is_aggregate, only_known_arguments
 from discreet.sql.catalog import Catalog
-from discreet.sql.scope import PERSON, FromReader, Named, Relation, Scope
+from discreet.sql.joins import FromReader
+from discreet.sql.scope import PERSON, Named, Relation, Scope
 from discreet.sql.text import Source
 from discreet.sql.typed import Choice, Numeric, Truth, Typed, Words
 from discreet.sql.where import Reader

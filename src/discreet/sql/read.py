@@ -5,10 +5,8 @@ WITH … SELECT keys, aggregates FROM tables, joins, subqueries WHERE … GROUP 
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -17,23 +15,24 @@ from discreet.errors import Refused
 from discreet.plan import formula
 from discreet.plan.cells import Axis
 from discreet.plan.formula import Formula
-from discreet.plan.formula.linear import linear
 from discreet.plan.inquiry import Inquiry
-from discreet.plan.relation import Plan, Scan
+from discreet.plan.relation import Plan
 from discreet.plan.stability import Reach, check_distinct, reach
 from discreet.plan.statistics import Persons, Rows, Statistic
 from discreet.schema.schema import Schema
 from discreet.sql.aggregates import Aggregates, QuantileAsked, is_aggregate
+from discreet.sql.asked import Asked, Order, Output
 from discreet.sql.catalog import Catalog
+from discreet.sql.grouping import Grouping
 from discreet.sql.inner import Subqueries, resolved
-from discreet.sql.keys import Key, key_of, order_of
+from discreet.sql.joins import example
+from discreet.sql.keys import Key, order_of
 from discreet.sql.outputs import Formulas
-from discreet.sql.scope import Relation, Scope, example, versions
+from discreet.sql.scope import Relation, versions
 from discreet.sql.text import Source, parse, statements
-from discreet.sql.where import Reader
 
 if TYPE_CHECKING:
-    import pyarrow
+    pass
 
 _CLAUSES = {
     "laterals": ("LATERAL is not known", "LATERAL"),
@@ -44,82 +43,6 @@ _CLAUSES = {
 _KNOWN = {
     "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct", "with_",
 }  # fmt: skip
-
-#: Grouping sets beyond this share a budget into nothing.
-MOST_SETS = 64
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Output:
-    """One column of the answer: a key, whether a key was summed over, a quantile, or a formula over statistics."""
-
-    name: str
-    key: int | None = None
-    grouping: int | None = None
-    quantile: int | None = None
-    formula: Formula | None = None
-
-    @property
-    def plain(self) -> tuple[int, Fraction] | None:
-        """The statistic that this is a multiple of, and how many times; None for what is computed from several."""
-        found = None if self.formula is None else linear(self.formula)
-        if found is None or found.constant or len(found.weights) != 1:
-            return None
-        return found.weights[0]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
-    """One part of ORDER BY: an output column, or a formula."""
-
-    output: int | None
-    formula: Formula | None
-    descending: bool
-    nulls_first: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """A question that was read: what to measure, and how to show it."""
-
-    text: str
-    inquiry: Inquiry
-    reach: Reach
-    keys: tuple[Key, ...]
-    sets: tuple[tuple[int, ...], ...]
-    outputs: tuple[Output, ...]
-    quantiles: tuple[QuantileAsked, ...] = ()
-    having: Formula | None = None
-    order: tuple[Order, ...] = ()
-    limit: int | None = None
-    offset: int = 0
-    tables: tuple[Scan, ...] = ()
-    schemas: Mapping[str, Schema] = field(default_factory=dict)
-    publics: Mapping[int, pyarrow.Table] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
-
-    @property
-    def table(self) -> str:
-        """The table asked about."""
-        return self.tables[0].table
-
-    def axis_of(self, place: int, key: int) -> int | None:
-        """Which axis of a grouping set a key is; None where it is summed over or discovered."""
-        axis = self.keys[key].axis
-        if key not in self.sets[place] or axis is None:
-            return None
-        return self.inquiry.sets[place].index(axis)
-
-    @property
-    def needs(self) -> dict[int, Fraction]:
-        """How much the noise of each statistic matters to the answer."""
-        found: dict[int, Fraction] = {}
-        told = [output.formula for output in self.outputs] + [self.having] + [part.formula for part in self.order]
-        for each in told:
-            if each is not None:
-                for index, need in formula.needs(each).items():
-                    found[index] = found.get(index, Fraction(0)) + need
-        return found
 
 
 def read(text: str, catalog: Catalog) -> Asked:
@@ -188,7 +111,7 @@ class _Select:
         subqueries = Subqueries(source=self.source, catalog=self.catalog, named={})
         relation, reader, scope = subqueries.rows(tree)
         found = self._reach(relation, subqueries)
-        grouping = _Grouping(source=self.source, tree=tree, reader=reader, scope=scope)
+        grouping = Grouping(source=self.source, tree=tree, reader=reader, scope=scope)
         keys, sets = grouping.read()
         parts = _Shared()
         if not any(key.axis is None for key in keys):
@@ -430,94 +353,3 @@ def _is_top(
     wanted = (Rows(), Persons()) if found.rows == 1 else (Persons(),)
     counted = [formula.count(index) for index, known in enumerate(statistics) if known in wanted]
     return by in counted
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Grouping:
-    """GROUP BY: the keys, and the sets of them that the rows are grouped by."""
-
-    source: Source
-    tree: exp.Select
-    reader: Reader
-    scope: Scope
-
-    def read(self) -> tuple[tuple[Key, ...], tuple[tuple[int, ...], ...]]:
-        """Every key once, and the grouping sets as numbers of keys."""
-        clause = self.tree.args.get("group")
-        if clause is None:
-            return self._distinct()
-        nodes: list[exp.Expr] = []
-        if clause.args.get("all"):
-            plain = [node.this if isinstance(node, exp.Alias) else node for node in self.tree.expressions]
-            listed = [node for node in plain if not any(is_aggregate(part) for part in node.walk())]
-            choices = [[tuple(self._place(nodes, node) for node in listed)]]
-        else:
-            choices = [self._choices(part, nodes) for part in self._parts(clause)]
-        sets = [tuple(dict.fromkeys(itertools.chain(*chosen))) for chosen in itertools.product(*choices)]
-        if len(sets) > MOST_SETS:
-            raise self.source.refusal(f"more than {MOST_SETS} grouping sets", at=clause)
-        keys = tuple(key_of(node, self.reader, self.scope) for node in nodes)
-        unique = dict.fromkeys(tuple(sorted(chosen)) for chosen in sets)
-        return keys, tuple(unique)
-
-    def _distinct(self) -> tuple[tuple[Key, ...], tuple[tuple[int, ...], ...]]:
-        """SELECT DISTINCT x is SELECT x … GROUP BY x."""
-        if not self.tree.args.get("distinct"):
-            return (), ((),)
-        plain = [node.this if isinstance(node, exp.Alias) else node for node in self.tree.expressions]
-        if any(is_aggregate(part) for node in plain for part in node.walk()):
-            return (), ((),)
-        nodes: list[exp.Expr] = []
-        chosen = tuple(self._place(nodes, node) for node in plain)
-        return tuple(key_of(node, self.reader, self.scope) for node in nodes), (chosen,)
-
-    def _parts(self, clause: exp.Group) -> list[exp.Expr]:
-        strange = [
-            name
-            for name, value in clause.args.items()
-            if value and name not in ("expressions", "rollup", "cube", "grouping_sets")
-        ]
-        if strange:
-            raise self.source.refusal("this form of GROUP BY is not known", at=clause)
-        more = [part for name in ("rollup", "cube", "grouping_sets") for part in clause.args.get(name) or []]
-        return [*clause.expressions, *more]
-
-    def _choices(self, part: exp.Expr, nodes: list[exp.Expr]) -> list[tuple[int, ...]]:
-        """What one part of GROUP BY may add to a grouping set."""
-        match part:
-            case exp.Rollup() | exp.Cube() if not part.expressions:
-                raise self.source.refusal("this form of GROUP BY is not known", at=part, hint="GROUP BY ROLLUP (a, b)")
-            case exp.Rollup():
-                groups = [self._group(each, nodes) for each in part.expressions]
-                return [tuple(itertools.chain(*groups[:size])) for size in range(len(groups), -1, -1)]
-            case exp.Cube():
-                groups = [self._group(each, nodes) for each in part.expressions]
-                if len(groups) > 6:
-                    raise self.source.refusal("CUBE of more than 6 keys", at=part)
-                sizes = range(len(groups), -1, -1)
-                return [
-                    tuple(itertools.chain(*chosen)) for size in sizes for chosen in itertools.combinations(groups, size)
-                ]
-            case exp.GroupingSets():
-                return [choice for each in part.expressions for choice in self._nested(each, nodes)]
-            case _:
-                return [self._group(part, nodes)]
-
-    def _nested(self, part: exp.Expr, nodes: list[exp.Expr]) -> list[tuple[int, ...]]:
-        if isinstance(part, exp.Rollup | exp.Cube | exp.GroupingSets):
-            return self._choices(part, nodes)
-        return [self._group(part, nodes)]
-
-    def _group(self, part: exp.Expr, nodes: list[exp.Expr]) -> tuple[int, ...]:
-        """A key, or several in parentheses."""
-        if isinstance(part, exp.Tuple):
-            return tuple(self._place(nodes, each) for each in part.expressions)
-        return (self._place(nodes, part),)
-
-    def _place(self, nodes: list[exp.Expr], node: exp.Expr) -> int:
-        node = resolved(node, self.tree, self.scope, self.source)
-        if any(is_aggregate(part) for part in node.walk()):
-            raise self.source.refusal("an aggregate cannot be a key", at=node)
-        if node not in nodes:
-            nodes.append(node)
-        return nodes.index(node)

@@ -14,16 +14,17 @@ from discreet.answers.bounds.purse import Purse
 from discreet.answers.bounds.terms import Terms
 from discreet.answers.bounds.truncation import CONFIDENCE, Truncation, roster_price, truncation
 from discreet.answers.bounds.wishes import ROWS_PER_PERSON, named, refuse_other_persons
-from discreet.answers.sql import spending
+from discreet.answers.quoting import spending
 from discreet.curator import Curator, Version
 from discreet.errors import UsageError
+from discreet.measurement import Measurement, NoisyCells
 from discreet.plan.cells import Axis
 from discreet.plan.inquiry import Inquiry
 from discreet.plan.price import Price, price
 from discreet.plan.relation import Scan
 from discreet.plan.stability import reach
 from discreet.plan.statistics import Rows
-from discreet.release import Measurement, NoisyCells, Spending
+from discreet.release import Spending
 from discreet.schema.column import Column, Label, Moment, Number
 from discreet.schema.schema import Table
 from discreet.sql.typed import typed

@@ -17,14 +17,15 @@ from discreet.answers.bounds.purse import Purse
 from discreet.answers.bounds.rounding import outward
 from discreet.answers.bounds.terms import Terms
 from discreet.answers.bounds.wishes import ROWS_PER_PERSON, Wishes
-from discreet.answers.sql import spending
+from discreet.answers.quoting import spending
 from discreet.curator import Curator, Version
+from discreet.measurement import FoundKeys, Measurement
 from discreet.plan.expressions import TextCode
 from discreet.plan.inquiry import Inquiry
 from discreet.plan.price import Price, price
 from discreet.plan.relation import Scan
 from discreet.plan.stability import reach
-from discreet.release import FoundKeys, Measurement, Spending
+from discreet.release import Spending
 from discreet.schema.column import EPOCH, Moment, Number
 
 

@@ -21,6 +21,7 @@ from discreet.answers.bounds.limit import FAR
 from discreet.answers.bounds.rounding import first_code, last_code
 from discreet.answers.bounds.sought import Sought
 from discreet.curator import Version
+from discreet.measurement import ChosenBins, Measurement
 from discreet.mechanisms.rank import RankChoice
 from discreet.plan.cells import Axis, Cells
 from discreet.plan.expressions import Choose as Case
@@ -30,7 +31,6 @@ from discreet.plan.price import Choose, Price
 from discreet.plan.relation import PerPerson, Plan, Scan
 from discreet.plan.stability import Reach, reach
 from discreet.plan.statistics import Highest, Inner, Lowest, Rows
-from discreet.release import ChosenBins, Measurement
 from discreet.schema.column import Moment
 from discreet.schema.column import Number as NumberColumn
 

@@ -19,6 +19,7 @@ from math import ceil
 from discreet import exact
 from discreet.answers.bounds.sought import Sought
 from discreet.curator import Version
+from discreet.measurement import ChosenBins, Measurement
 from discreet.mechanisms.rank import RankChoice
 from discreet.plan.cells import Axis, Cells
 from discreet.plan.expressions import Code
@@ -27,7 +28,6 @@ from discreet.plan.price import Choose, Price
 from discreet.plan.relation import Scan
 from discreet.plan.stability import ROWS, reach
 from discreet.plan.statistics import Rows
-from discreet.release import ChosenBins, Measurement
 
 #: How many rows a person has: at least one, or they would not be on the roster.
 ROWS_CODE = Code(ROWS, 1, None, null=False)

@@ -9,13 +9,14 @@ from discreet.accounting import events
 from discreet.accounting.events import Event, Together
 from discreet.accounting.filter import Cost
 from discreet.accounting.guarantee import Guarantee
-from discreet.answers.sql import FREE, cost_of
+from discreet.answers.quoting import FREE, cost_of
 from discreet.curator import Curator, Version
 from discreet.errors import BudgetExceeded
 from discreet.ledger.account import Account
 from discreet.ledger.refusal import refusal
+from discreet.measurement import Measurement
 from discreet.plan.price import Price
-from discreet.release import Measurement, Spending
+from discreet.release import Spending
 
 
 @dataclass(slots=True, kw_only=True)

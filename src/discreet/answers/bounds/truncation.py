@@ -15,6 +15,7 @@ from fractions import Fraction
 from discreet.answers.bounds.limit import FAR, ROWS_CODE
 from discreet.answers.bounds.terms import Terms
 from discreet.curator import Version
+from discreet.measurement import Measurement, NoisyCells
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.plan.cells import Axis
 from discreet.plan.inquiry import Inquiry
@@ -22,7 +23,6 @@ from discreet.plan.price import Price, price
 from discreet.plan.relation import Scan
 from discreet.plan.stability import reach
 from discreet.plan.statistics import Rows
-from discreet.release import Measurement, NoisyCells
 
 CONFIDENCE = Fraction(95, 100)
 

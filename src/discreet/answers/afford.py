@@ -1,0 +1,81 @@
+"""What a budget still holds: hints for a question that is refused, and how many more counts there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from discreet import exact
+from discreet.accounting import events
+from discreet.accounting.filter import Cost
+from discreet.accounting.guarantee import Limits
+from discreet.accounting.sensitivity import Sensitivity
+from discreet.answers.quoting import Quote, Wish, account_of, quoted_with, width_of
+from discreet.errors import BudgetExceeded, UsageError
+from discreet.ledger.account import Room
+from discreet.ledger.ledger import Ledger
+from discreet.ledger.refusal import refusal as exceeded
+from discreet.mechanisms.gaussian import DiscreteGaussian
+from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.plan.price import Law, cheapest
+
+
+def refusal(quoted: Quote, wish: Wish, ledger: Ledger) -> BudgetExceeded:
+    """The refusal of a question that the budget does not hold, as a charge would give it."""
+    found = exceeded(account_of(quoted, ledger), Cost.of(events.loss(quoted.price.event)), quoted.decision)
+    found.hint = "a smaller --delta" if "for its keys" in found.reason else affordable(quoted, wish, ledger)
+    return found
+
+
+def affordable(quoted: Quote, wish: Wish, ledger: Ledger) -> str:
+    """A hint: what the same question could still get, if anything."""
+    limits, version = quoted.guarantee.limits, quoted.version
+    left = ledger.room(version.population, guarantee=quoted.guarantee)
+    pure = Fraction(left.pure, exact.EPSILON_UNITS) if limits.pure is not None else Fraction(0)
+    rho = exact.sqrt(2 * Fraction(left.rho, exact.RHO_UNITS), up=False) if limits.rho is not None else Fraction(0)
+    epsilon = Fraction(exact.units_down(max(pure, rho), 10**6), 10**6)
+    if epsilon <= 0:
+        return "a question about a group nobody has asked about yet, or ask the owner to grant more"
+    cheap = Wish(epsilon=min(epsilon, exact.MAX_QUESTION_EPSILON), confidence=wish.confidence, delta=wish.delta)
+    try:
+        found = quoted_with(
+            quoted.asked, cheap, version, quoted.guarantee, ledger, gaussian=rho > pure, because=""
+        ).price
+        widths = [width_of(found, output, wish.confidence) for output in quoted.asked.outputs]
+        width = max((each for each in widths if each is not None), default=None)
+    except UsageError:
+        width = None
+    told = "" if width is None else f" (each cell within {exact.show(width, up=True)})"
+    return f"--epsilon {exact.show(epsilon)}{told}, or a group nobody has asked about yet"
+
+
+def counts_left(limits: Limits, room: Room, *, width: int, rows: int = 1) -> int:
+    """How many more counts of everybody, each within `width` at 95%, the budget holds."""
+    moves = Sensitivity(l0=1, l1=rows, l2_squared=rows**2, linf=rows, because=())
+    found = []
+    for gaussian, limit, left, units in (
+        (False, limits.pure, room.pure, exact.EPSILON_UNITS),
+        (False, limits.rho, room.rho, exact.RHO_UNITS),
+        (True, limits.rho, room.rho, exact.RHO_UNITS),
+    ):
+        if limit is None:
+            continue
+        epsilon = cheapest(_within(moves, width, gaussian=gaussian), width=Fraction(width))
+        price_each = epsilon if units == exact.EPSILON_UNITS else epsilon**2 / 2
+        found.append(left // exact.units_up(price_each, units))
+    return max(found, default=0)
+
+
+def _within(moves: Sensitivity, width: int, *, gaussian: bool) -> Callable[[Fraction], bool]:
+    def good(epsilon: Fraction) -> bool:
+        try:
+            law: Law = (
+                DiscreteGaussian(sigma2=moves.l2_squared / epsilon**2)
+                if gaussian
+                else DiscreteLaplace(scale=moves.l1 / epsilon)
+            )
+        except UsageError:
+            return False
+        return law.tail(width) <= Fraction(5, 100)
+
+    return good

@@ -1,0 +1,47 @@
+"""Flags that verbs share, and the check of a file that they write to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.errors import UsageError
+
+if TYPE_CHECKING:
+    from discreet.api import Project
+
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+Folder = Annotated[Path, typer.Option("--project", help="The project folder; else the nearest one above.")]
+
+
+Ignored = Annotated[Path, typer.Option("--project", help="Every verb takes it; this one needs no project.")]
+
+
+Epsilon = Annotated[str | None, typer.Option("--epsilon", help="How much privacy loss to spend.")]
+
+
+Within = Annotated[str | None, typer.Option("--within", help="Spend what it takes to be this exact.")]
+
+
+Confidence = Annotated[str, typer.Option("--confidence", help="The confidence of intervals.")]
+
+
+Delta = Annotated[str | None, typer.Option("--delta", help="The delta for keys that are discovered.")]
+
+
+HERE = Path(".")
+
+
+def writable(path: Path | None, project: Project) -> None:
+    """Refuse, before anything is charged, an output that cannot be written or would destroy the project."""
+    if path is None:
+        return
+    if not path.resolve().parent.is_dir() or path.is_dir():
+        raise UsageError(f"{str(path)!r} cannot be written: there is no such folder, or it is one")
+    if project.holds(path):
+        raise UsageError(f"{str(path)!r} belongs to the project and would be lost", hint="write to another file")

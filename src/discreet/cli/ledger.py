@@ -1,0 +1,90 @@
+"""`discreet ledger`: check it, list it, write it out, unlock it, take it to another machine."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli import show
+from discreet.cli.flags import HERE, Folder, Json, writable
+from discreet.errors import UsageError
+
+if TYPE_CHECKING:
+    pass
+
+
+ledger_app = typer.Typer(no_args_is_help=True, help="The ledger: check it, list it, write it out, unlock it.")
+
+
+@ledger_app.command("verify")
+def verify(project: Folder = HERE, as_json: Json = False) -> None:
+    """Check the whole chain against its key, its balances and its anchor."""
+    import discreet
+
+    report = discreet.open(project).verify()
+    data = {"sound": report.sound, "rows": report.rows, "row": report.row, "problem": report.problem}
+    show.out(data, show.verified(report), as_json=as_json)
+    if not report.sound:
+        raise typer.Exit(5)
+
+
+@ledger_app.command("show")
+def show_ledger(project: Folder = HERE, as_json: Json = False) -> None:
+    """List the entries."""
+    import discreet
+
+    entries = show.entry_data(discreet.open(project).ledger.entries())
+    show.out({"entries": entries}, show.entries(entries), as_json=as_json)
+
+
+@ledger_app.command("export")
+def export(
+    file: Annotated[Path, typer.Argument(help="Where to write the entries, as JSON lines.")],
+    project: Folder = HERE,
+    as_json: Json = False,
+) -> None:
+    """Write the entries out as JSON lines."""
+    import discreet
+
+    found = discreet.open(project)
+    writable(file, found)
+    entries = show.entry_data(found.ledger.entries())
+    try:
+        file.write_text("".join(json.dumps(entry, sort_keys=True) + "\n" for entry in entries), encoding="utf-8")
+    except OSError as problem:
+        raise UsageError(f"cannot write {str(file)!r}: {problem.strerror}") from None
+    show.out(
+        {"file": str(file), "entries": len(entries)},
+        f"wrote {len(entries)} entries to {file}",
+        as_json=as_json,
+    )
+
+
+@ledger_app.command("acknowledge")
+def acknowledge(project: Folder = HERE, as_json: Json = False) -> None:
+    """Unlock after a detected rollback or repeated failures; what was forgotten is charged anew."""
+    import discreet
+
+    data, text = show.repaired(discreet.open(project).acknowledge())
+    show.out(data, text, as_json=as_json)
+
+
+@ledger_app.command("adopt")
+def adopt(
+    state: Annotated[
+        Path | None, typer.Option("--state", help="The ledger's state folder, brought from its old machine.")
+    ] = None,
+    project: Folder = HERE,
+    as_json: Json = False,
+) -> None:
+    """Take a ledger to this machine. Without its state folder every budget counts as spent."""
+    import discreet
+
+    data, text = show.repaired(discreet.open(project).adopt(state))
+    text += "\nthe ledger goes on here: never use it again where it comes from, or its budget is spent twice"
+    if state is None:
+        text += "\nif a limit was raised after this copy was made, grant no more than was granted on top of that"
+    show.out(data, text, as_json=as_json)

@@ -1,0 +1,94 @@
+"""A question that was read: what to measure, and how to show it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from discreet.plan import formula
+from discreet.plan.formula import Formula
+from discreet.plan.formula.linear import linear
+from discreet.plan.inquiry import Inquiry
+from discreet.plan.relation import Scan
+from discreet.plan.stability import Reach
+from discreet.schema.schema import Schema
+from discreet.sql.aggregates import QuantileAsked
+from discreet.sql.keys import Key
+
+if TYPE_CHECKING:
+    import pyarrow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """One column of the answer: a key, whether a key was summed over, a quantile, or a formula over statistics."""
+
+    name: str
+    key: int | None = None
+    grouping: int | None = None
+    quantile: int | None = None
+    formula: Formula | None = None
+
+    @property
+    def plain(self) -> tuple[int, Fraction] | None:
+        """The statistic that this is a multiple of, and how many times; None for what is computed from several."""
+        found = None if self.formula is None else linear(self.formula)
+        if found is None or found.constant or len(found.weights) != 1:
+            return None
+        return found.weights[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """One part of ORDER BY: an output column, or a formula."""
+
+    output: int | None
+    formula: Formula | None
+    descending: bool
+    nulls_first: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A question that was read: what to measure, and how to show it."""
+
+    text: str
+    inquiry: Inquiry
+    reach: Reach
+    keys: tuple[Key, ...]
+    sets: tuple[tuple[int, ...], ...]
+    outputs: tuple[Output, ...]
+    quantiles: tuple[QuantileAsked, ...] = ()
+    having: Formula | None = None
+    order: tuple[Order, ...] = ()
+    limit: int | None = None
+    offset: int = 0
+    tables: tuple[Scan, ...] = ()
+    schemas: Mapping[str, Schema] = field(default_factory=dict)
+    publics: Mapping[int, pyarrow.Table] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def table(self) -> str:
+        """The table asked about."""
+        return self.tables[0].table
+
+    def axis_of(self, place: int, key: int) -> int | None:
+        """Which axis of a grouping set a key is; None where it is summed over or discovered."""
+        axis = self.keys[key].axis
+        if key not in self.sets[place] or axis is None:
+            return None
+        return self.inquiry.sets[place].index(axis)
+
+    @property
+    def needs(self) -> dict[int, Fraction]:
+        """How much the noise of each statistic matters to the answer."""
+        found: dict[int, Fraction] = {}
+        told = [output.formula for output in self.outputs] + [self.having] + [part.formula for part in self.order]
+        for each in told:
+            if each is not None:
+                for index, need in formula.needs(each).items():
+                    found[index] = found.get(index, Fraction(0)) + need
+        return found
