@@ -64,7 +64,7 @@ def propose(
     elif budget is not None:
         settings["budget"] = {"epsilon": budget.epsilon, "delta": budget.delta}
     if person is not None:
-        settings |= {"person": person, "rows_per_person": rows_per_person or 1}
+        settings |= {"person": person} | ({"rows_per_person": rows_per_person} if rows_per_person else {})
         del columns[person]
     read_table(wanted, settings | {"columns": columns}, populations={population: {}} if population else {})
     return wanted, settings, columns

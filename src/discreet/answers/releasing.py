@@ -70,8 +70,9 @@ def _bias(asked: Asked, version: Version) -> list[str]:
     for table, schema in asked.schemas.items():
         if not schema.unit.is_row:
             whose = "" if len(asked.schemas) == 1 else f" of {table}"
+            rows = "one row" if schema.unit.rows == 1 else f"{schema.unit.rows:,} rows"
             told.append(
-                f"a person counts with at most {schema.unit.rows:,} rows{whose}; what lies beyond is left out, "
+                f"a person counts with at most {rows}{whose}; what lies beyond is left out, "
                 f"and discreet bounds {table} --report estimates how much"
             )
     if any(isinstance(statistic, Sum) for statistic in asked.inquiry.statistics) or asked.quantiles:

@@ -86,6 +86,11 @@ def added(table: Table) -> tuple[dict[str, Any], str]:
             '  low and high for numbers and dates; type = "category" with its values for groups.',
             f"Then: discreet refresh {table.name}, which shows what did not fit.",
         ]
+        if not table.schema.unit.is_row and table.schema.unit.rows == 1:
+            lines += [
+                "A person counts with one row until you say rows_per_person;",
+                f"  discreet bounds {table.name} rows_per_person --epsilon 0.1 finds a good one privately.",
+            ]
         if table.budget is None:
             lines += ["And give it a budget:  budget = { epsilon = 3.0, delta = 1e-6 }"]
     return {"table": table.name, "public": table.public, "columns": columns}, "\n".join(lines)
