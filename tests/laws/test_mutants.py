@@ -21,7 +21,7 @@ from discreet.plan.statistics import Distinct, Persons, Sum
 from discreet.schema.column import Boolean, Category, Number, Text
 from discreet.schema.schema import Schema
 from discreet.schema.unit import PrivacyUnit
-from discreet.sql import scope, write
+from discreet.sql import joins, write
 from laws.neighbours import Law, Pair
 from laws.worlds import NAN, Source, World, table_of
 
@@ -222,8 +222,8 @@ def reaching(monkeypatch, name, change):
 
 
 def test_public_fan_out_taken_for_one(asking, monkeypatch):
-    known = scope.coded
-    monkeypatch.setattr(scope, "coded", lambda *parts, **more: replace(known(*parts, **more), fan_out=1))
+    known = joins.coded
+    monkeypatch.setattr(joins, "coded", lambda *parts, **more: replace(known(*parts, **more), fan_out=1))
     caught(asking)
 
 
