@@ -189,8 +189,8 @@ class Curator:
             self.ledger.fail(charge.id)
             raise LedgerFault("the noise drawn is not the noise charged", hint="this is a defect; please report it")
         measurement = Measurement(id=charge.id, text=text, parts=parts, event=event, also=also)
-        self.ledger.store(charge.id, measurement.to_text())
-        return self.stored(charge.id)
+        text_stored = self.ledger.store(charge.id, measurement.to_text())
+        return measurement if self.ledger.answer(charge.id) == text_stored else self.stored(charge.id)
 
     def stored(self, id_: str) -> Measurement:
         """A stored measurement, as it was first stored."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ class Reading:
         for part in self.measurement.parts:
             match part:
                 case FoundKeys(answers=int() as index, law=law) if place == 0:
-                    block.values[index] = np.array(part.noisy_values, dtype=object)
+                    block.values[index] = _whole_numbers(part.noisy_values)
                     block.laws[index] = law
                     block.thresholds[index] = part.threshold or 0
                 case NoisyCells(place=own) if own == place:
@@ -64,7 +65,7 @@ class Reading:
         for turn, index in enumerate(part.statistics):
             drawn = [(each.noisy_values[turn], each.laws[turn]) for each in (part, *twins)]
             if len(drawn) == 1:
-                block.values[index], block.laws[index] = np.array(drawn[0][0], dtype=object), drawn[0][1]
+                block.values[index], block.laws[index] = _whole_numbers(drawn[0][0]), drawn[0][1]
                 continue
             weights = combine([law for _, law in drawn])
             pairs = zip(weights, drawn, strict=True)
@@ -134,8 +135,7 @@ class Reading:
         elif np.array_equal(self.simple, np.arange(self.blocks[0].size)):
             shown = [column[0] for column in columns]
         else:
-            numbers = self.simple.tolist()
-            shown = [[column[0][number] for number in numbers] for column in columns]
+            shown = [_picked(column[0], self.simple) for column in columns]
         return tuple(zip(*shown, strict=True))
 
     def drowned(self, confidence: Fraction) -> tuple[int, int]:
@@ -188,21 +188,28 @@ class _Block:
     def _by_keys(self) -> NDArray[np.int64]:
         shown = [output.key for output in self.asked.outputs if output.key is not None]
         rest = [key for key in range(len(self.asked.keys)) if key not in shown]
-        columns = [self.positions(key) for key in dict.fromkeys([*shown, *rest])]
-        if not columns:
-            return np.arange(self.size)
-        return np.lexsort([np.asarray(column) for column in reversed(columns)])
+        keys = list(dict.fromkeys([*shown, *rest]))
+        turns = [turn for turn in map(self._turn, keys) if turn is not None]
+        if turns == sorted(turns) and len(turns) == len(self.full):
+            return np.arange(self.size)  # row-major already
+        return np.lexsort([self.positions(key) for key in reversed(keys)])
 
     def positions(self, key: int) -> NDArray[np.int64]:
         """For each group, which of the key's values it has; -1 where the set sums over the key."""
-        asked = self.asked
-        axis = asked.axis_of(self.place, key)
-        if axis is None and (self.keys is None or asked.keys[key].axis is not None):
+        turn = self._turn(key)
+        if turn is None:
             return np.full(self.size, -1)
-        turn = 0 if axis is None else axis + (self.keys is not None)
         full = self.full
         inner = int(np.prod(full[turn + 1 :], dtype=np.int64))
-        return np.arange(self.size) // inner % full[turn]
+        outer = int(np.prod(full[:turn], dtype=np.int64))
+        return np.tile(np.repeat(np.arange(full[turn]), inner), outer)
+
+    def _turn(self, key: int) -> int | None:
+        """Which dimension of the block a key is; None where the set sums over it."""
+        axis = self.asked.axis_of(self.place, key)
+        if axis is not None:
+            return axis + (self.keys is not None)
+        return 0 if self.keys is not None and self.asked.keys[key].axis is None else None
 
     def places(self, key: int) -> list[int | None]:
         """`positions`, with None for NULL and where the set sums over the key."""
@@ -234,7 +241,9 @@ class _Block:
             labels = [asked.keys[key].label(found[turn]) for found in self.keys]
         else:
             return [None] * self.size
-        return [labels[place] for place in positions]
+        told = np.empty(len(labels), dtype=object)
+        told[:] = labels
+        return list(told[positions].tolist())
 
     def _evaluated(self, output: Output) -> list[Cell]:
         whole = self._whole(output)
@@ -246,7 +255,7 @@ class _Block:
     def _whole(self, output: Output) -> int | None:
         """The statistic that an output is, as it was drawn: whole numbers."""
         plain = output.plain
-        if plain is None or plain[1] != 1 or self.values[plain[0]].dtype != object:
+        if plain is None or plain[1] != 1 or self.values[plain[0]].dtype.kind == "f":
             return None
         return plain[0]
 
@@ -261,7 +270,7 @@ class _Block:
             return self._found(output, confidence)
         if whole is not None:
             width = self.laws[whole].half_width(confidence)
-            return [(int(value) - width, int(value) + width) for value in self.values[whole]]
+            return [(value - width, value + width) for value in self.values[whole].tolist()]
         low, high = self._ends(output, confidence)
         return [_ends(one, two) for one, two in zip(_numbers(low), _numbers(high), strict=True)]
 
@@ -281,12 +290,12 @@ class _Block:
             found = [drowned(cell, ends) for cell, ends in pairs]
         elif whole is not None:
             width = float(self.laws[whole].half_width(confidence))
-            found = (np.abs(self.values[whole].astype(np.float64)) <= width).tolist()
+            return np.abs(self.values[whole].astype(np.float64)) <= width
         else:
             assert output.formula is not None
             low, high = self._ends(output, confidence)
             value = np.broadcast_to(formula.evaluate(output.formula, self.vectors()), self.size)
-            found = (~(np.abs(value) > (high - low) / 2)).tolist()
+            return ~(np.abs(value) > (high - low) / 2)
         return np.array(found, dtype=np.bool_)
 
     def _of_found(self, output: Output) -> bool:
@@ -325,6 +334,12 @@ class _Block:
         ]
 
 
+def _picked(column: list[Any], numbers: NDArray[np.int64]) -> list[Any]:
+    if len(numbers) < 2:
+        return [column[number] for number in numbers]
+    return list(itemgetter(*numbers.tolist())(column))  # much faster than a loop
+
+
 def _ends(low: Cell, high: Cell) -> Interval:
     """An interval; None where it has no end."""
     if low is None or high is None or math.inf in (-low if isinstance(low, float) else 0, high):
@@ -334,7 +349,18 @@ def _ends(low: Cell, high: Cell) -> Interval:
 
 def _numbers(found: NDArray[Any]) -> list[Cell]:
     """Floats as Python's, NaN as NULL."""
-    return [None if value != value else value for value in np.asarray(found, dtype=np.float64).tolist()]
+    numbers = np.asarray(found, dtype=np.float64)
+    if not np.isnan(numbers).any():
+        return list(numbers.tolist())
+    return [None if value != value else value for value in numbers.tolist()]
+
+
+def _whole_numbers(values: Sequence[int]) -> NDArray[Any]:
+    """As 64-bit numbers where they fit, else as Python's."""
+    try:
+        return np.array(values, dtype=np.int64)
+    except OverflowError:
+        return np.array(values, dtype=object)
 
 
 def _sorted(
