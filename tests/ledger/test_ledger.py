@@ -12,7 +12,8 @@ import pytest
 from discreet.accounting.events import Event, Exponential, Gap, Gaussian, Laplace, Threshold, Together
 from discreet.accounting.region import Allowed, Box, Region
 from discreet.errors import BudgetExceeded, LedgerFault, LedgerLocked, UsageError
-from discreet.ledger.ledger import Ledger, check_event
+from discreet.ledger.checked import check_event
+from discreet.ledger.ledger import Ledger
 from ledger.ledgers import WHOLE, ask, gaussian, guarantee, laplace, make, people
 
 

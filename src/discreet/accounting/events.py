@@ -147,6 +147,34 @@ class Gap:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Reserved:
+    """A guarantee set aside for a program whose steps are chosen as it goes; together they lose at most this.
+
+    With `epsilon` the steps' pure losses add up to at most it, and rho is epsilon^2 / 2; without, their rhos add
+    up to at most `rho`. Either holds also where a step is chosen by what earlier ones said (docs/proofs/filters.md).
+    """
+
+    epsilon: Fraction | None
+    rho: Fraction
+    delta: Fraction
+
+    def __post_init__(self) -> None:
+        if self.rho <= 0 or not 0 <= self.delta < 1:
+            raise ValueError(f"not a reservation: {self}")
+        if self.epsilon is not None and (self.epsilon <= 0 or self.rho != self.epsilon**2 / 2):
+            raise ValueError(f"not a pure reservation: {self}")
+
+    def holds(self, losses: list[Loss]) -> bool:
+        """Whether steps of these losses stay within it."""
+        if sum((loss.delta for loss in losses), Fraction(0)) > self.delta:
+            return False
+        if self.epsilon is None:
+            return sum((loss.rho for loss in losses), Fraction(0)) <= self.rho
+        pure = [loss.epsilon for loss in losses]
+        return None not in pure and sum((each or Fraction(0) for each in pure), Fraction(0)) <= self.epsilon
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Together:
     """Several events on the same people, paid as one. Losses add."""
 
@@ -157,7 +185,7 @@ class Together:
             raise ValueError("an empty bundle of events")
 
 
-Event = Laplace | Gaussian | Exponential | PermuteAndFlip | Threshold | TopK | Response | Gap | Together
+Event = Laplace | Gaussian | Exponential | PermuteAndFlip | Threshold | TopK | Response | Gap | Reserved | Together
 
 
 def loss(event: Event) -> Loss:
@@ -180,7 +208,7 @@ def loss(event: Event) -> Loss:
             return Loss(epsilon=epsilon, rho=epsilon**2 / 2, delta=delta)
         case TopK(choices=choices, epsilon=epsilon, delta=delta):
             return Loss(epsilon=choices * epsilon, rho=choices * epsilon**2 / 8, delta=delta)
-        case Gap(epsilon=gap, rho=rho, delta=delta):
+        case Gap(epsilon=gap, rho=rho, delta=delta) | Reserved(epsilon=gap, rho=rho, delta=delta):
             return Loss(epsilon=gap, rho=rho, delta=delta)
         case Together(events=events):
             return _sum([loss(part) for part in events])
@@ -210,6 +238,7 @@ _KINDS: dict[str, type[Any]] = {
     "top-k": TopK,
     "response": Response,
     "gap": Gap,
+    "reserved": Reserved,
 }
 _NAMES = {kind: name for name, kind in _KINDS.items()}
 

@@ -165,6 +165,11 @@ class Account:
             sums[analyst] = sums.get(analyst, Fraction(0)) + times * exact.read(price)
         return sums
 
+    def paid_by(self, analyst: str | None) -> Fraction:
+        """The sum of the prices that an analyst paid, under any spelling of their name: capitals make nobody new."""
+        name = (analyst or "").casefold()
+        return sum((paid for who, paid in self.by_analyst().items() if who.casefold() == name), Fraction(0))
+
     def _spent(self) -> Amount:
         opened, sealed = self.open, self.sealed
         if opened is None:

@@ -16,7 +16,8 @@ from datetime import UTC, datetime
 from typing import Any, Literal, get_args
 
 Kind = Literal[
-    "open", "population", "grant", "version", "charge", "answer", "failure", "gap", "acknowledge", "adopt", "forget"
+    "open", "population", "grant", "version", "charge", "answer", "failure", "gap", "acknowledge", "adopt", "forget",
+    "step",
 ]  # fmt: skip
 KINDS: frozenset[str] = frozenset(get_args(Kind))
 

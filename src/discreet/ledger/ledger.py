@@ -16,22 +16,21 @@ from typing import Any, Literal
 
 from discreet import exact
 from discreet.accounting import events
-from discreet.accounting.events import Event, Gap, Together
-from discreet.accounting.filter import Cost, Decision
+from discreet.accounting.events import Event
+from discreet.accounting.filter import Decision
 from discreet.accounting.guarantee import Guarantee, Limits
 from discreet.accounting.region import Region
-from discreet.errors import DiscreetError, LedgerLocked, LedgerTampered, UsageError
+from discreet.errors import LedgerFault, LedgerLocked, LedgerTampered, UsageError
 from discreet.exact import MAX_QUESTION_EPSILON
 from discreet.ledger import repair
 from discreet.ledger.account import Account, Room, Standing, check_rise
-from discreet.ledger.chain import Entry, canonical
+from discreet.ledger.chain import Entry
+from discreet.ledger.checked import check_event, check_step, json_object, readable, region_data
 from discreet.ledger.journal import Journal, new_id, sha256_of
-from discreet.ledger.records import Charge
+from discreet.ledger.records import Charge, Reservation, Step
 from discreet.ledger.refusal import check_quota, refusal
 from discreet.ledger.repair import Repaired, Report
 from discreet.ledger.state import State, decision_data
-
-_LONGEST_NAME = 200
 
 
 class Ledger:
@@ -87,7 +86,7 @@ class Ledger:
 
     def declare(self, population: str, guarantee: Guarantee, *, unit: Literal["row", "person"] = "row") -> None:
         """Open a population's account. Declaring the same again changes nothing."""
-        name = _name(population, what="a population's name")
+        name = readable(population, what="a population's name")
         data = guarantee.to_data()
         with self._journal.section():
             known = self.state.accounts.get(name)
@@ -134,10 +133,10 @@ class Ledger:
         forgotten there since.
         """
         body = {
-            "table": _name(table, what="a table's name"),
+            "table": readable(table, what="a table's name"),
             "population": population,
-            "schema": _json_object(schema, what="a schema"),
-            "source": _json_object(source, what="a source"),
+            "schema": json_object(schema, what="a schema"),
+            "source": json_object(source, what="a source"),
             "file": str(file),
         }
         with self._journal.section():
@@ -223,11 +222,11 @@ class Ledger:
             "population": population,
             "table": table,
             "version": version,
-            "region": _region_data(region),
+            "region": region_data(region),
             "event": events.to_data(event),
             "cost": {"pure": cost.pure, "rho": cost.rho, "delta": cost.delta},
-            "analyst": None if analyst is None else _name(analyst, what="an analyst's name"),
-            "question": _name(question, what="a question's hash"),
+            "analyst": None if analyst is None else readable(analyst, what="an analyst's name"),
+            "question": readable(question, what="a question's hash"),
             "price": exact.write(exact.positive(price, name="epsilon", most=MAX_QUESTION_EPSILON)),
         }
         with self._journal.section():
@@ -257,7 +256,7 @@ class Ledger:
         except (UnicodeEncodeError, AttributeError) as problem:
             raise UsageError("an answer must be text") from problem
         with self._journal.section():
-            if id_ not in self.state.charges:
+            if id_ not in self.state.charges and id_ not in self.state.steps:
                 raise UsageError(f"nothing was charged under {id_!r}")
             if id_ not in self.state.answers:
                 sha256 = sha256_of(payload)
@@ -282,6 +281,54 @@ class Ledger:
     def find(self, table: str, version: int, question: str) -> tuple[str, ...]:
         """The ids of all stored answers to a question about a version, the oldest first."""
         return tuple(self.refresh().questions.get((table, version, question), ()))
+
+    def step(self, id_: str, event: Event, *, of: str) -> Step:
+        """Draw a step of a program from its reservation, or go on with its last one, where that has no answer yet.
+
+        When this returns, the step is on the disk. `of`: a digest of what the step measures.
+
+        Guarantee: the losses of all steps of a reservation stay within it, whatever they were chosen by.
+        Because: the sum is exact and taken under the lock that all writers take. A step without an answer is
+            measured again as the same step: its first draw died with the process, before anybody saw it; a draw
+            that raised is a failure, and closes the reservation.
+        """
+        check_step(event)
+        with self._journal.section():
+            held = self.reservation(id_)
+            if held.closed:
+                raise LedgerFault(
+                    f"no further step can be drawn from {id_}",
+                    hint="a step failed, or the ledger was rolled back or copied; start anew with --fresh",
+                )
+            loss = events.loss(event)
+            last = held.steps[-1] if held.steps else None
+            if last is not None and last.id not in self.state.answers:
+                if (last.of, last.loss) != (of, loss):
+                    raise UsageError(f"step {last.id} was another one", hint="start anew with --fresh")
+                return last
+            if not held.event.holds([*(step.loss for step in held.steps), loss]):
+                raise UsageError(f"a step beyond what {id_} reserved")
+            number = len(held.steps) + 1
+            body = {"id": id_, "number": number, "event": events.to_data(event), "of": readable(of, what="a digest")}
+            self._journal.append("step", body)
+            return held.steps[-1]
+
+    def reservation(self, id_: str) -> Reservation:
+        """The reservation that was charged under an id."""
+        if id_ not in self.state.reservations:
+            raise UsageError(f"nothing was reserved under {id_!r}")
+        return self.state.reservations[id_]
+
+    def reserved(self, table: str, version: int, question: str) -> Reservation | None:
+        """The newest reservation for a question about a version that can still go on, or is complete."""
+        state = self.refresh()
+        for held in reversed(state.reservations.values()):
+            charge = state.charges[held.id]
+            if (charge.table, charge.version, charge.question) == (table, version, question) and (
+                not held.closed or held.id in state.answers
+            ):
+                return held
+        return None
 
     def fail(self, id_: str) -> None:
         """Say that a charged question could not be completed. The charge stays; the third locks the table."""
@@ -334,55 +381,3 @@ class Ledger:
         done = repair.acknowledge(self.path)
         self.refresh()
         return done
-
-
-def check_event(event: Event) -> Cost:
-    """The cost of an event that may be charged: exact by type, positive, and not absurd."""
-    try:
-        known = events.from_data(events.to_data(event))
-        loss = events.loss(known)
-    except (
-        DiscreetError,
-        KeyError,
-        TypeError,
-        ValueError,
-        ArithmeticError,
-        AttributeError,
-        RecursionError,
-    ) as problem:
-        raise UsageError("an event whose loss is not an exact positive number") from problem
-    if known != event or _has_gap(event):
-        raise UsageError("an event that cannot be charged")
-    if (loss.epsilon or 0) > MAX_QUESTION_EPSILON or loss.rho > MAX_QUESTION_EPSILON**2 / 2:
-        raise UsageError(f"no question costs more than epsilon {exact.show(MAX_QUESTION_EPSILON)}")
-    return Cost.of(loss)
-
-
-def _has_gap(event: Event) -> bool:
-    return isinstance(event, Gap) or (isinstance(event, Together) and any(map(_has_gap, event.events)))
-
-
-def _name(value: object, *, what: str) -> str:
-    if not isinstance(value, str) or not 0 < len(value) <= _LONGEST_NAME or not value.isprintable():
-        raise UsageError(f"{what} must be printable text of 1 to {_LONGEST_NAME} characters")
-    return value
-
-
-def _json_object(value: object, *, what: str) -> dict[str, Any]:
-    try:
-        canonical(value)
-    except (TypeError, ValueError) as problem:
-        raise UsageError(f"{what} must be plain JSON data") from problem
-    if not isinstance(value, dict):
-        raise UsageError(f"{what} must be a JSON object")
-    return value
-
-
-def _region_data(region: Region) -> list[dict[str, Any]]:
-    try:
-        data = region.to_data()
-        if Region.from_data(data) == region:
-            return data
-    except (TypeError, ValueError, KeyError, AttributeError) as problem:
-        raise UsageError("a region that cannot be kept") from problem
-    raise UsageError("a region that cannot be kept")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from discreet.accounting.events import Loss, Reserved
 from discreet.accounting.filter import Cost
 from discreet.ledger.account import Key
 
@@ -45,6 +46,25 @@ class Stored:
 
     sha256: str
     seq: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One step of a program, paid from its reservation. Its answer is stored under its id."""
+
+    id: str
+    of: str
+    loss: Loss
+
+
+@dataclass(slots=True, kw_only=True)
+class Reservation:
+    """A guarantee that a program draws its steps from. Closed: no step follows."""
+
+    id: str
+    event: Reserved
+    steps: list[Step] = field(default_factory=list)
+    closed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

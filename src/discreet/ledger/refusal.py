@@ -29,8 +29,7 @@ def refusal(account: Account, cost: Cost, decision: Decision) -> BudgetExceeded:
 
 def check_quota(account: Account, analyst: str | None, *, needed: Fraction, quota: Fraction) -> None:
     """Refuse a question that would take an analyst beyond their quota. Prices add, whoever they touch."""
-    paid = account.by_analyst().get(analyst or "", Fraction(0))
-    left = max(Fraction(0), quota - paid)
+    left = max(Fraction(0), quota - account.paid_by(analyst))
     if needed > left:
         raise _exceeded(
             f"this question costs epsilon {exact.show(needed, up=True)} and analyst {analyst!r} has "

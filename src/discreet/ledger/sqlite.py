@@ -80,7 +80,7 @@ SCHEMA = (
         delta INTEGER NOT NULL CHECK (delta BETWEEN 0 AND 999999999999999999)
     ) STRICT""",
     """CREATE TABLE answers (
-        id TEXT PRIMARY KEY REFERENCES charges (id),
+        id TEXT PRIMARY KEY,
         sha256 TEXT NOT NULL CHECK (length(sha256) = 64),
         payload TEXT NOT NULL
     ) STRICT""",
@@ -100,6 +100,9 @@ SCHEMA = (
         BEGIN SELECT RAISE(ABORT, '{table} are append-only'); END"""
         for table in ("charges", "answers")
     ),
+    """CREATE TRIGGER answers_charge BEFORE INSERT ON answers
+        WHEN NOT EXISTS (SELECT 1 FROM charges WHERE id = substr(NEW.id, 1, instr(NEW.id || '.', '.') - 1))
+        BEGIN SELECT RAISE(ABORT, 'an answer belongs to a charge or to a step of it'); END""",
     f"""CREATE TRIGGER segments_fall BEFORE UPDATE ON segments
         WHEN {" OR ".join(f"NEW.{name} < OLD.{name}" for name in _BALANCES)}
         BEGIN SELECT RAISE(ABORT, 'a balance never falls'); END""",

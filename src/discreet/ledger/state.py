@@ -22,7 +22,7 @@ from discreet.accounting.region import Region
 from discreet.errors import DiscreetError, LedgerFault, UsageError
 from discreet.ledger.account import Account, Key
 from discreet.ledger.chain import START, Entry, Kind, canonical
-from discreet.ledger.records import Charge, Stored, Touched, Version
+from discreet.ledger.records import Charge, Reservation, Step, Stored, Touched, Version
 
 FORMAT = 1
 
@@ -52,6 +52,8 @@ class State:
     healed: dict[str, int] = field(default_factory=dict)
     units: dict[str, str] = field(default_factory=dict)
     forgotten: dict[str, dict[str, str]] = field(default_factory=dict)
+    reservations: dict[str, Reservation] = field(default_factory=dict)
+    steps: dict[str, Step] = field(default_factory=dict)
 
     @property
     def seq(self) -> int:
@@ -153,6 +155,8 @@ class State:
                 return self._adopt(body, entry)
             case "forget":
                 return self._forget(body)
+            case "step":
+                return self._step(body)
             case _:
                 assert_never(kind)
 
@@ -214,20 +218,46 @@ class State:
         key = (version.table, version.number)
         _book(account, key, body, region=canonical(body["region"]), cost=charge.cost, seq=entry.seq)
         self.charges[charge.id] = charge
+        if body["event"]["kind"] == "reserved":
+            self.reservations[charge.id] = Reservation(id=charge.id, event=_reserved(body["event"]))
         if charge.analyst is not None:
             paid = (charge.analyst, body["price"])
             account.prices[paid] = account.prices.get(paid, 0) + 1
         return Touched(populations=(account.name,), segments=((account.name, key),), charge=charge.id)
 
     def _answer(self, body: dict[str, Any], entry: Entry) -> Touched:
-        charge = self.charges[body["id"]]
-        if charge.id in self.answers:
+        if body["id"] in self.answers:
             raise ValueError("answered twice")
-        self.answers[charge.id] = Stored(sha256=body["sha256"], seq=entry.seq)
+        stored = Stored(sha256=body["sha256"], seq=entry.seq)
+        if body["id"] in self.steps:
+            self.answers[body["id"]] = stored
+            return Touched()
+        charge = self.charges[body["id"]]
+        self.answers[charge.id] = stored
         self.questions.setdefault((charge.table, charge.version, charge.question), []).append(charge.id)
         return Touched()
 
+    def _step(self, body: dict[str, Any]) -> Touched:
+        held = self.reservations[body["id"]]
+        step = Step(id=f"{held.id}.{body['number']}", of=body["of"], loss=events.loss(events.from_data(body["event"])))
+        if body["number"] != len(held.steps) + 1 or held.closed:
+            raise ValueError("a step out of order, or of a closed reservation")
+        if any(earlier.id not in self.answers for earlier in held.steps):
+            raise ValueError("a step before the last one was answered")
+        if not held.event.holds([*(earlier.loss for earlier in held.steps), step.loss]):
+            raise ValueError("a step beyond its reservation")
+        held.steps.append(step)
+        self.steps[step.id] = step
+        return Touched()
+
+    def _close_reservations(self) -> None:
+        """Steps of a history that is not the only one may have been drawn elsewhere: none follows here."""
+        for held in self.reservations.values():
+            held.closed = True
+
     def _failure(self, body: dict[str, Any]) -> Touched:
+        if body["id"] in self.reservations:
+            self.reservations[body["id"]].closed = True
         table = self.charges[body["id"]].table
         self.failures[table] = self.failures.get(table, 0) + 1
         return Touched()
@@ -247,6 +277,7 @@ class State:
         for table, tags in body.get("forgotten", {}).items():
             self.forgotten.setdefault(table, {}).update(tags)
         self.healed[body["head"]["digest"]] = entry.seq
+        self._close_reservations()
         for account in self.accounts.values():
             account.seq = entry.seq
         return Touched(everything=True)
@@ -263,6 +294,7 @@ class State:
         return Touched()
 
     def _adopt(self, body: dict[str, Any], entry: Entry) -> Touched:
+        self._close_reservations()
         for name in body["sealed"]:
             self.accounts[name].seal(self.accounts[name].guarantee)
             self.accounts[name].seq = entry.seq
@@ -274,6 +306,12 @@ class State:
         for table in body["tables"]:
             self.forgotten.setdefault(str(table), {})[body["tag"]] = str(body["key"])
         return Touched()
+
+
+def _reserved(data: dict[str, Any]) -> events.Reserved:
+    event = events.from_data(data)
+    assert isinstance(event, events.Reserved)
+    return event
 
 
 def _cost(body: dict[str, Any]) -> Cost:

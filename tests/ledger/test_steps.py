@@ -1,0 +1,153 @@
+"""Reservations: a program's steps stay within what was charged for them, through restarts, failures and rollbacks."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.accounting.events import Gaussian, Loss, Reserved, Together, loss
+from discreet.errors import LedgerFault, LedgerTampered, UsageError
+from discreet.ledger import repair
+from discreet.ledger.ledger import Ledger
+from ledger.ledgers import ask, copy_ledger, gaussian, guarantee, laplace, make
+
+RHO = Fraction(1, 10)
+RESERVED = Reserved(epsilon=None, rho=RHO, delta=Fraction(0))
+PURE = Reserved(epsilon=Fraction(1), rho=Fraction(1, 2), delta=Fraction(0))
+
+
+@pytest.fixture
+def ledger(path: Path):
+    with make(path, guarantee(3, "1e-6")) as made:
+        yield made
+
+
+def test_a_reservation_costs_what_it_says(ledger: Ledger):
+    assert loss(RESERVED) == Loss(epsilon=None, rho=RHO)
+    charge = ask(ledger, RESERVED)
+    before = ledger.standing("patients")
+    for _ in range(2):
+        step = ledger.step(charge.id, gaussian(RHO / 2), of="ages")
+        ledger.store(step.id, "noisy")
+    assert ledger.standing("patients") == before  # steps cost nothing more
+    assert [step.id for step in ledger.reservation(charge.id).steps] == [f"{charge.id}.1", f"{charge.id}.2"]
+
+
+def test_steps_stay_within_it_exactly(ledger: Ledger):
+    charge = ask(ledger, RESERVED)
+    for _ in range(3):
+        ledger.store(ledger.step(charge.id, gaussian(RHO / 3), of="x").id, "")
+    rows = ledger.state.seq
+    with pytest.raises(UsageError, match="beyond"):
+        ledger.step(charge.id, Gaussian(sigma2=Fraction(10**30), l2_squared=1), of="x")
+    assert ledger.state.seq == rows
+
+
+def test_pure_steps_add_in_epsilon_and_a_gaussian_is_none(ledger: Ledger):
+    charge = ask(ledger, PURE)
+    with pytest.raises(UsageError, match="beyond"):
+        ledger.step(charge.id, gaussian("1e-9"), of="x")
+    ledger.store(ledger.step(charge.id, laplace("0.6"), of="x").id, "")
+    with pytest.raises(UsageError, match="beyond"):
+        ledger.step(charge.id, laplace("0.5"), of="x")  # rho alone would fit: .18 + .125 < .5
+    ledger.step(charge.id, laplace("0.4"), of="x")
+
+
+@given(st.lists(st.fractions(min_value=Fraction(1, 50), max_value=Fraction(1, 3)), max_size=12))
+def test_holds_is_the_exact_sum(parts: list[Fraction]):
+    losses = [loss(gaussian(part)) for part in parts]
+    assert Reserved(epsilon=None, rho=Fraction(1), delta=Fraction(0)).holds(losses) == (sum(parts) <= 1)
+    pure = [loss(laplace(part)) for part in parts]
+    assert PURE.holds(pure) == (sum(parts) <= 1)
+
+
+def test_delta_for_keys_is_reserved_too():
+    held = Reserved(epsilon=None, rho=Fraction(1), delta=Fraction(1, 10**6))
+    step = Loss(epsilon=Fraction(1, 10), rho=Fraction(1, 200), delta=Fraction(6, 10**7))
+    assert held.holds([step])
+    assert not held.holds([step, step])
+
+
+def test_a_restart_goes_on_where_it_was(ledger: Ledger, path: Path):
+    charge = ask(ledger, RESERVED, question="fit")
+    ledger.store(ledger.step(charge.id, gaussian(RHO / 2), of="one").id, "first")
+    ledger.step(charge.id, gaussian(RHO / 2), of="two")  # and the power fails
+    ledger.close()
+    with Ledger.open(path) as again:
+        held = again.reserved("patients", 1, "fit")
+        assert held is not None
+        assert held.id == charge.id
+        assert again.answer(f"{charge.id}.1") == "first"
+        rows = again.state.seq
+        with pytest.raises(UsageError, match="another one"):
+            again.step(charge.id, gaussian(RHO / 2), of="three")
+        with pytest.raises(UsageError, match="another one"):
+            again.step(charge.id, gaussian(RHO / 4), of="two")
+        assert again.step(charge.id, gaussian(RHO / 2), of="two").id == f"{charge.id}.2"
+        assert again.state.seq == rows  # the same step, not a new one
+        again.store(f"{charge.id}.2", "second")
+        again.store(f"{charge.id}.2", "redrawn")
+        assert again.answer(f"{charge.id}.2") == "second"
+
+
+def test_a_failed_step_ends_the_program(ledger: Ledger):
+    charge = ask(ledger, RESERVED, question="fit")
+    ledger.step(charge.id, gaussian(RHO / 2), of="one")
+    ledger.fail(charge.id)
+    with pytest.raises(LedgerFault, match="no further step"):
+        ledger.step(charge.id, gaussian(RHO / 2), of="one")
+    assert ledger.reserved("patients", 1, "fit") is None
+
+
+def test_a_rollback_draws_no_step_twice(ledger: Ledger, path: Path, tmp_path: Path):
+    """The balances before and after are the same: only the steps were forgotten."""
+    charge = ask(ledger, RESERVED, question="fit")
+    ledger.close()
+    copy_ledger(path, tmp_path / "old" / "ledger.db")
+    with Ledger.open(path) as now:
+        now.store(now.step(charge.id, gaussian(RHO), of="all").id, "seen")
+    copy_ledger(tmp_path / "old" / "ledger.db", path)
+    repair.acknowledge(path)
+    with Ledger.open(path) as again:
+        with pytest.raises(LedgerFault, match="no further step"):
+            again.step(charge.id, gaussian(RHO), of="all")
+        assert again.reserved("patients", 1, "fit") is None
+
+
+def test_a_stored_step_cannot_be_changed(ledger: Ledger, path: Path):
+    import sqlite3
+
+    charge = ask(ledger, RESERVED)
+    ledger.store(ledger.step(charge.id, gaussian(RHO), of="all").id, "noisy")
+    with sqlite3.connect(path) as database:
+        names = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'")]
+        for name in names:
+            database.execute(f'DROP TRIGGER "{name}"')
+        tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        (payloads,) = [name for name in tables if re.search("payload|answer", name)]
+        database.execute(f"UPDATE {payloads} SET payload = 'exact'")
+    database.close()
+    with pytest.raises((LedgerTampered, LedgerFault)):
+        ledger.answer(f"{charge.id}.1")
+
+
+@pytest.mark.parametrize("event", [RESERVED, Together(events=(RESERVED, gaussian("1e-9")))])
+def test_a_step_reserves_nothing(ledger: Ledger, event):
+    charge = ask(ledger, RESERVED)
+    with pytest.raises(UsageError):
+        ledger.step(charge.id, event, of="x")
+
+
+def test_strange_reservations_are_refused(ledger: Ledger):
+    with pytest.raises(UsageError):
+        ask(ledger, Together(events=(RESERVED, gaussian("1e-9"))))
+    with pytest.raises(ValueError, match="pure reservation"):
+        Reserved(epsilon=Fraction(1), rho=Fraction(1, 3), delta=Fraction(0))
+    charge = ask(ledger, gaussian("0.001"))
+    with pytest.raises(UsageError, match="nothing was reserved"):
+        ledger.step(charge.id, gaussian("0.001"), of="x")
