@@ -3,7 +3,7 @@
     charge -> count -> noise -> store -> release
 
 Read this file to believe the rest. It imports the engines, the mechanisms and the ledger together;
-nothing else does. What it promises:
+nothing else does but `program`, which keeps the same promises step by step:
 
 1. No data is touched before the charge is durable: `Ledger.charge` returns after its commit.
 2. Nothing is refunded. A failure after the charge is one constant sentence, counted for the owner.
@@ -37,6 +37,7 @@ from discreet.ledger.ledger import Ledger
 from discreet.measurement import ChosenBins, FoundKeys, Law, Measurement, NoisyCells, Part
 from discreet.mechanisms.addition import Integers
 from discreet.mechanisms.bits import Bits, system
+from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.threshold import Threshold, most_common
 from discreet.plan.cells import Cells, Found
@@ -167,7 +168,7 @@ class Curator:
         Because: each step's sensitivity bounds how far its cells move (plan/stability), its mechanism is
             exact for that bound (mechanisms/), losses add, and everything after reads noisy values alone.
         """
-        tables = self._tables(price, versions, publics or {})
+        tables = self.tables(price, versions, publics or {})
         version = versions[0]
         charge = self.ledger.charge(
             population=version.population,
@@ -181,7 +182,7 @@ class Curator:
             quota=quota,
         )
         try:
-            parts, event = self._noisy(price, tables)
+            parts, event = self.draw(price, tables)
         except Exception:  # whatever it was may quote a cell: say one constant thing
             self.ledger.fail(charge.id)
             raise QueryFailed from None
@@ -196,7 +197,7 @@ class Curator:
         """A stored measurement, as it was first stored."""
         return Measurement.from_text(self.ledger.answer(id_))
 
-    def _tables(self, price: Price, versions: Sequence[Version], publics: Mapping[int, Any]) -> Tables:
+    def tables(self, price: Price, versions: Sequence[Version], publics: Mapping[int, Any]) -> Tables:
         """Where the tables of a question lie; refuses before the charge where one is not there."""
         known = {(version.table, version.number): version for version in versions}
         files: dict[Scan, Path] = {}
@@ -212,8 +213,8 @@ class Curator:
                 )
         return Tables(files=files, publics=publics)
 
-    def _noisy(self, price: Price, tables: Tables) -> tuple[tuple[Part, ...], Event]:
-        """Exact numbers in, noisy parts and the event out. The steps run in order: keys first, where there are any."""
+    def draw(self, price: Price, tables: Tables) -> tuple[tuple[Part, ...], Event]:
+        """Exact numbers in, noisy parts and the event out, for what is paid. Steps run in order: keys first."""
         parts: list[Part] = []
         happened: list[Event] = []
         found: Found | None = None
@@ -232,7 +233,7 @@ class Curator:
             case Measure(cells=cells):
                 exact_values = self._count(replace(cells, found=found), price, tables)
                 drawn = [
-                    self._add(law, exact, moves)
+                    self.add(law, exact, moves)
                     for law, exact, moves in zip(step.laws, exact_values, step.moves, strict=True)
                 ]
                 noisy = tuple(tuple(values.tolist()) for values, _ in drawn)
@@ -260,10 +261,15 @@ class Curator:
             raise ValueError("the engine returned another number of cells")
         return exact_values
 
-    def _add(self, law: Law, exact_values: Integers, moves: Sensitivity) -> tuple[Integers, Event]:
+    def add(self, law: Law, exact_values: Integers, moves: Sensitivity) -> tuple[Integers, Event]:
+        """Noise on exact cells, and the event that this was. For steps that are paid: here and in `program`."""
         if isinstance(law, DiscreteLaplace):
             return law.release(exact_values, l1=moves.l1, bits=self._bits)
         return law.release(exact_values, l2_squared=moves.l2_squared, bits=self._bits)
+
+    def choose(self, mechanism: Exponential, exact_scores: Integers) -> tuple[int, Event]:
+        """A choice by exact scores, and the event that this was. For steps that are paid, in `program`."""
+        return mechanism.choose(exact_scores, bits=self._bits)
 
     def _discover(self, step: Discover, price: Price, tables: Tables) -> tuple[Part, list[Event]]:
         """Keys that enough persons share. Sorted before the noise, so that an order tells nothing."""

@@ -8,17 +8,13 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import Any, assert_never
 
 from discreet import exact
 from discreet.accounting import events
 from discreet.errors import LedgerFault
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
-
-if TYPE_CHECKING:
-    pass
-
 
 Law = DiscreteLaplace | DiscreteGaussian
 
@@ -88,14 +84,14 @@ class Measurement:
 
     @staticmethod
     def from_text(text: str) -> Measurement:
-        """The measurement that `to_text` wrote."""
+        """The measurement that `to_text` wrote, now or before fields were added to it."""
         data = json.loads(text)
         return Measurement(
             id=data["id"],
             text=data["text"],
             parts=tuple(_part_from_data(part) for part in data["parts"]),
             event=events.from_data(data["event"]),
-            also=tuple(data["also"]),
+            also=tuple(data.get("also", ())),
         )
 
     @property
@@ -160,7 +156,7 @@ def _part_from_data(data: dict[str, Any]) -> Part:
                 noisy_values=tuple(data["noisy"]),
                 law=None if data["law"] is None else law_from_data(data["law"]),
                 threshold=data["threshold"],
-                cut=data["cut"],
+                cut=data.get("cut", False),
             )
         case kind:
             raise LedgerFault(f"an answer with an unknown part {str(kind)[:40]!r}")

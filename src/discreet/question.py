@@ -39,7 +39,7 @@ class Question:
         guarantee = project.guarantee(self.asked.table)
         asked, version = self.asked, project.known_version(self.asked.table)
         quoted = quoting.quote(asked, wish, version=version, guarantee=guarantee, ledger=project.ledger)
-        known = answers.stored(asked, wish, version=version, curator=project.curator)
+        known = answers.stored(asked, wish, version=version, curator=project.curator, reads=self._reads)
         if known is None and not quoted.decision.accepted:
             raise afford.refusal(quoted, wish, project.ledger)
         return Explanation(data=explain(quoted, known, confidence=wish.confidence, ledger=project.ledger))
@@ -56,6 +56,7 @@ class Question:
     ) -> Release:
         """Charge the ledger and answer; a repeat returns the stored answer, free."""
         wish = wish_of(epsilon, within, confidence, delta)
+        asker = self.project.asker(analyst)
         asked, versions = self.project.about(self.asked)
         return answers.ask(
             asked,
@@ -63,9 +64,14 @@ class Question:
             versions=versions,
             guarantee=self.project.guarantee(versions[0].table),
             curator=self.project.curator,
-            asker=self.project.asker(analyst),
+            asker=asker,
             fresh=fresh,
+            reads=self._reads,
         )
+
+    def _reads(self, text: str) -> Asked:
+        """A statement, read as this project's questions are."""
+        return self.project.sql(text).asked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -218,17 +218,25 @@ def drowned(cell: Cell, ends: Interval) -> bool:
 
 
 def _with_noise(cell: float, low: float, high: float) -> str:
-    """A number and its noise, in digits that mean something: `1234 ± 12`, or `5.02 (4.9 to 5.3)` where it leans."""
-    half = (high - low) / 2
-    if isinstance(cell, int) and isinstance(low, int) and isinstance(high, int) and cell - low == high - cell:
-        size = 10 ** max(0, len(str(high - cell)) - 2)  # two digits of the noise mean something
-        return f"{round(cell / size) * size} ± {-(-(high - cell) // size) * size}"
-    if half <= 0:
+    """A number and its noise in two digits: `1230 ± 120`, or `5.02 (4.9 to 5.3)` where it leans.
+
+    The number is shown as it is: it has no more digits than mean something. What rounding it moved is no leaning.
+    """
+    if isinstance(cell, int) and isinstance(low, int) and isinstance(high, int):
+        half = -((low - high) // 2)
+        unit = 10 ** max(0, len(str(half)) - 2)
+        even = abs((high - cell) - (cell - low)) <= unit
+        return f"{cell} ± {-(-half // unit) * unit}" if even else f"{cell} ({low} to {high})"
+    width = (high - low) / 2
+    if width <= 0:
         return f"{cell:g} ± 0"
-    places = max(0, 1 - math.floor(math.log10(half)))
-    if abs((high - cell) - (cell - low)) <= half / 50:
-        return f"{cell:.{places}f} ± {half:.{places}f}"
-    return f"{cell:.{places}f} ({low:.{places}f} to {high:.{places}f})"
+    digits = 1 - math.floor(math.log10(width))
+    places, step = max(0, digits), 10.0**-digits
+    number = f"{cell:.{places}f}"
+    number = number if float(number) == cell else f"{cell:.15g}"
+    if abs((high - cell) - (cell - low)) <= max(width / 50, 1.001 * step):
+        return f"{number} ± {math.ceil(width / step - 1e-9) * step:.{places}f}"
+    return f"{number} ({math.floor(low / step) * step:.{places}f} to {math.ceil(high / step) * step:.{places}f})"
 
 
 def _array(values: list[Any]) -> Any:

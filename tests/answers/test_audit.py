@@ -87,7 +87,7 @@ def test_a_batch_is_charged_whole_or_not_at_all_by_delta_and_quota_too(tmp_path)
     found = project(tmp_path, VISITS + "\n[analysts.ann]\nepsilon = 0.5\n")
     text = "select note, count(*) from v group by note; select lower(note) as n, count(*) from v group by n"
     with pytest.raises(UsageError, match="delta"):
-        found.batch(text, epsilon=1, delta="0.0000004")
+        found.batch(text, epsilon="0.5", delta="0.0000004", analyst="ann")
     with pytest.raises(BudgetExceeded, match="quota"):
         found.batch("select count(*) from v; select sum(x) from v where x > 3", epsilon=1, analyst="ann")
     assert found.budget("v").events == 0

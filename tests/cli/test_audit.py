@@ -105,7 +105,7 @@ def test_quotas_hold_and_other_engines_are_refused_until_they_work(tmp_path, cap
     assert run(capsys, tmp_path, "query", COUNT, "--epsilon", "0.06", "--analyst", "research")[0] == 0
     assert run(capsys, tmp_path, "query", BY_DISEASE, "--epsilon", "0.06", "--analyst", "research")[0] == 4
     assert run(capsys, tmp_path, "query", COUNT, "--epsilon", "0.06", "--analyst", "research")[0] == 0  # stored
-    assert run(capsys, tmp_path, "query", COUNT, "--epsilon", "0.1", "--analyst", "somebody")[0] == 0
+    assert run(capsys, tmp_path, "query", COUNT, "--epsilon", "0.1", "--analyst", "somebody")[0] == 2
     for wrong in ("[analysts]\nr = 3", '[analysts.r]\nepsilon = "x"', "[analysts.r]\nepsilom = 1"):
         path.write_text(f"{text}\n{wrong}\n")
         assert run(capsys, tmp_path, "budget")[0] == 2

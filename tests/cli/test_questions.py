@@ -65,7 +65,7 @@ def test_again_combines_by_inverse_variance(shop, tmp_path, capsys):
     assert code == 0 and second["cost"]["epsilon"] == 1
     fresh = [part["noisy"] for part in json.loads(shop.ledger.answer(second["release"]))["parts"]]
     for row, old, new in zip(second["rows"], first["rows"], fresh[0][0], strict=True):
-        assert row[1] == pytest.approx((old[1] + new) / 2)
+        assert row[1] == pytest.approx((old[1] + new) / 2, abs=0.51)  # rounded to what the noise leaves
 
     def width(answer):
         low, high = answer["intervals"][0][1]

@@ -131,7 +131,7 @@ SELECT count(*) FROM visits v JOIN visits w ON true
 SELECT count(*) FROM visits v JOIN visits w ON v.age = w.age
 SELECT count(*) FROM visits v JOIN visits w ON v.pid <> w.pid
 SELECT count(*) FROM visits v JOIN visits w ON v.pid = w.pid OR v.age = 1
-SELECT count(*) FROM visits v JOIN visits w ON v.pid = w.pid AND v.age = w.age
+SELECT count(*) FROM visits v JOIN visits w ON v.pid = w.pid OR v.age = w.age
 SELECT count(*) FROM visits v RIGHT JOIN visits w ON v.pid = w.pid
 SELECT count(*) FROM visits v FULL OUTER JOIN visits w ON v.pid = w.pid
 SELECT count(*) FROM visits v NATURAL JOIN visits w

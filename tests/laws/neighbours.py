@@ -289,7 +289,7 @@ def answered(pair: Pair, text: str, *, gaussian: bool = False) -> list[tuple]:
     shown = []
     for side in (pair.whole, pair.less):
         curator = Curator(ledger=None, engine=side.engine, folder=Path())
-        parts, event = curator._noisy(found, side.tables(asked))
+        parts, event = curator.draw(found, side.tables(asked))
         assert event == found.event, "what was drawn is not what is charged"
         stored = Measurement(id="r-1", text=text, parts=parts, event=event).to_text()
         reading = Reading(asked=asked, measurement=Measurement.from_text(stored))

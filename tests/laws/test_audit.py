@@ -65,7 +65,7 @@ def least_epsilon(with_: int, without: int, draws: int = DRAWS, delta: float = 0
 def drawn(found, engine, number=0):
     """What the curator draws for a price, from an engine that knows the answers."""
     curator = Curator(ledger=None, engine=engine, folder=Path(), _bits=FixedBits(number))
-    parts, event = curator._noisy(found, Tables(files={}))
+    parts, event = curator.draw(found, Tables(files={}))
     return parts, event
 
 

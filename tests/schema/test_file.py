@@ -175,14 +175,58 @@ def test_budgets_are_inherited_shared_or_absent(read):
 
 
 def test_persons(read):
-    told = '[tables.t]\nsource = "t.csv"\nrows_per_person = 3\nperson = '
+    told = "[populations.p]\nbudget = { epsilon = 1 }\n"
+    told += '[tables.orders]\nsource = "o.csv"\nperson = "who"\npopulation = "p"\n'
+    told += '[tables.t]\nsource = "t.csv"\npopulation = "p"\nrows_per_person = 3\nperson = '
     assert read(told + '"id"').tables["t"].schema.unit.person == ("id",)
     assert read(told + '["a", "b"]').tables["t"].schema.unit.person == ("a", "b")
     unit = read(told + '{ through = "orders", on = "order_id" }').tables["t"].schema.unit
     assert unit == PrivacyUnit(through="orders", on=("order_id",), rows=3)
     project = read(told + '{ on = ["order_id", "shop"], through = "orders" }')
     assert project.tables["t"].schema.unit == PrivacyUnit(through="orders", on=("order_id", "shop"), rows=3)
-    assert read_table("t", json.loads(json.dumps(plain(project.raw["t"])))) == project.tables["t"]
+    kept = json.loads(json.dumps(plain(project.raw["t"])))
+    assert read_table("t", kept, populations={"p": {}}).schema == project.tables["t"].schema
+
+
+TWO = """
+[populations.p]
+budget = {{ epsilon = 1 }}
+[tables.orders]
+source = "o.csv"
+{orders}
+[tables.Lines]
+source = "l.csv"
+population = "p"
+person = {{ through = "{through}", on = "order_id" }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("through", "orders", "reason", "hint"),
+    [
+        ("order", 'person = "who"\npopulation = "p"', "'order', which is not declared", "did you mean 'orders'?"),
+        ("orders", 'person = "who"\nbudget = { epsilon = 1 }', "which is not of its population", 'population = "p"'),
+        ("orders", "public = true", "which is not of its population", 'population = "p"'),
+        ("lines", 'person = "who"\npopulation = "p"', "reaches no person through 4 tables", "join some of them"),
+    ],
+)
+def test_a_way_to_the_person_is_checked_when_the_file_is_read(read, through, orders, reason, hint):
+    with pytest.raises(SchemaError) as caught:
+        read(TWO.format(through=through, orders=orders))
+    assert caught.value.reason.startswith("discreet.toml, [tables.Lines] person: 'Lines' ")
+    assert reason in caught.value.reason
+    assert hint in caught.value.hint
+
+
+def test_a_way_to_the_person_that_holds(read):
+    assert "Lines" in read(TWO.format(through="Orders", orders='person = "who"\npopulation = "p"')).tables
+
+
+def test_analysts_differ_by_more_than_capitals(read):
+    quota = "[analysts.ana]\nepsilon = 1\n"
+    assert read(quota + "[analysts.bea]\nepsilon = 2\n").analysts == {"ana": 1, "bea": 2}
+    with pytest.raises(SchemaError, match=r"\[analysts.ANA\] is there twice, capitals aside"):
+        read(quota + "[analysts.ANA]\nepsilon = 2\n")
 
 
 @given(number=st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**15), max_value=10**15, places=12))

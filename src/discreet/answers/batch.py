@@ -17,6 +17,7 @@ from discreet.answers.afford import refusal
 from discreet.answers.quoting import Wish, account_of, quote
 from discreet.answers.refine import Reading
 from discreet.answers.releasing import released
+from discreet.answers.repeats import BETWEEN
 from discreet.answers.sql import Asker, measured, stored
 from discreet.curator import Curator, Version
 from discreet.errors import UsageError
@@ -31,7 +32,10 @@ _NODES = 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """Questions by what they measure: those with one inquiry are readings of one measurement."""
+    """Questions by what they measure: those with one inquiry are readings of one measurement.
+
+    One that names the same in another order is a group of its own, which finds the other's answer stored.
+    """
 
     groups: tuple[tuple[Asked, ...], ...]
 
@@ -39,14 +43,14 @@ class Batch:
     def of(asked: Sequence[Asked]) -> Batch:
         groups: dict[str, list[Asked]] = {}
         for each in asked:
-            groups.setdefault(each.inquiry.question(), []).append(each)
+            groups.setdefault(repr(each.inquiry.to_data()), []).append(each)
         return Batch(groups=tuple(tuple(group) for group in groups.values()))
 
     def whole(self, group: tuple[Asked, ...]) -> Asked:
         """One question that asks for all that a group asks for."""
         outputs = tuple(output for each in group for output in each.outputs)
         having = next((each.having for each in group if each.having is not None), None)
-        return replace(group[0], text=";\n".join(each.text for each in group), outputs=outputs, having=having)
+        return replace(group[0], text=BETWEEN.join(each.text for each in group), outputs=outputs, having=having)
 
     def epsilons(self, total: Fraction) -> list[Fraction]:
         """What each group may spend so that nobody loses more than `total`.
@@ -100,7 +104,7 @@ def ask_batch(
             else measured(whole, each, versions=made, guarantee=guarantee(made[0].table), curator=curator, asker=asker)
         )
         for turn, question in enumerate(group):
-            reading = Reading(asked=question, measurement=measurement)
+            reading = Reading(asked=question, measurement=measurement, others=() if known is None else known.others)
             release = released(
                 reading, each, version=made[0], ledger=curator.ledger, cached=known is not None or turn > 0
             )

@@ -13,6 +13,8 @@ from discreet.answers.refine import Reading
 from discreet.curator import Version
 from discreet.ledger.ledger import Ledger
 from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.mechanisms.quantile import QuantileChoice
+from discreet.mechanisms.rank import RankChoice
 from discreet.mechanisms.threshold import Threshold
 from discreet.plan import formula
 from discreet.plan.price import Choose, Discover, Law, Measure
@@ -118,14 +120,18 @@ def _scale(law: Law) -> Fraction:
 
 
 def _quantile(quoted: Quote, output: Output, confidence: Fraction) -> dict[str, Any]:
-    step = next(step for step in quoted.price.steps if isinstance(step, Choose) and step.quantile == output.quantile)
+    assert output.quantile is not None
+    number = quoted.price.inquiry.order.quantiles[output.quantile]
+    steps = [step for step in quoted.price.steps if isinstance(step, Choose) and step.quantile == number]
+    mechanism = steps[0].mechanism
+    assert isinstance(mechanism, QuantileChoice)
     return {
         "column": output.name,
         "mechanism": "exponential",
         "scale": None,
         "plus_minus": None,
-        "bins": step.mechanism.bins,
-        "ranks": exact.as_float(step.mechanism.plus_minus(confidence), up=True),
+        "bins": mechanism.bins,
+        "ranks": exact.as_float(mechanism.plus_minus(confidence), up=True),
         "because": "a quantile is chosen among bins by how many rows lie on either side",
     }
 
@@ -145,10 +151,12 @@ def _steps(quoted: Quote, confidence: Fraction) -> list[str]:
             case Measure():
                 for statistic, law, share in zip(step.cells.statistics, step.laws, step.shares, strict=True):
                     told.append(
-                        f"{statistic_name(statistic)}: {_mechanism(law)}, {float(share):.0%} of the price, each of "
-                        f"{step.cells.size:,} cells within {law.half_width(confidence):,} steps"
+                        f"{statistic_name(statistic)}: {_mechanism(law)}, {float(share):.0%} of the price, "
+                        f"{_where(quoted, step)}within {law.half_width(confidence):,} steps"
                     )
-            case Choose(mechanism=mechanism, share=share):
+            case Choose(mechanism=RankChoice() as mechanism, share=share):
+                told.append(f"a limit among {mechanism.bins:,}: exponential mechanism, {float(share):.0%} of the price")
+            case Choose(mechanism=QuantileChoice() as mechanism, share=share):
                 ranks = exact.show(mechanism.plus_minus(confidence), digits=3, up=True)
                 told.append(
                     f"quantile {exact.show(mechanism.fraction)}: exponential mechanism over {mechanism.bins:,} bins, "
@@ -157,7 +165,18 @@ def _steps(quoted: Quote, confidence: Fraction) -> list[str]:
     return told
 
 
-def _cells(quoted: Quote) -> int:
+def _where(quoted: Quote, step: Measure) -> str:
+    """Which cells a step measures. How many keys will be found nobody knows before."""
+    size = step.cells.size
+    if quoted.price.inquiry.keys:
+        return "each key that is found " if size == 1 else f"each of {size:,} cells of each key that is found "
+    return "" if size == 1 else f"each of {size:,} cells "
+
+
+def _cells(quoted: Quote) -> int | None:
+    """How many numbers the answer has; None where its keys are yet to be found."""
+    if quoted.price.inquiry.keys:
+        return None
     return sum(
         step.cells.size * len(step.cells.statistics) for step in quoted.price.steps if isinstance(step, Measure)
     ) + sum(step.cells.size // step.mechanism.bins for step in quoted.price.steps if isinstance(step, Choose))

@@ -142,15 +142,16 @@ def _epsilon_within(asked: Asked, wish: Wish, at: Callable[[Fraction], Price]) -
 
 
 def laws_of(found: Price) -> dict[int, list[Law]]:
-    """The laws of each statistic's noise, one for each grouping set."""
+    """The laws of each statistic's noise, one for each grouping set, by the question's own numbers."""
     laws: dict[int, list[Law]] = {}
     for step in found.steps:
         if isinstance(step, Measure):
-            for index, law in zip(step.statistics, step.laws, strict=True):
-                laws.setdefault(index, []).append(law)
+            for number, law in zip(step.statistics, step.laws, strict=True):
+                laws.setdefault(number, []).append(law)
         elif isinstance(step, Discover) and step.answers is not None and isinstance(step.mechanism, Threshold):
             laws.setdefault(step.answers, []).append(step.mechanism.noise)
-    return laws
+    numbers = found.inquiry.order.statistics
+    return {index: laws[number] for index, number in enumerate(numbers) if number in laws}
 
 
 def width_of(found: Price, output: Output, confidence: Fraction) -> Fraction | None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
+from discreet.answers.caveats import caveats
 from discreet.answers.quoting import FREE, Wish, cost_of, spending
 from discreet.answers.refine import Reading
 from discreet.curator import Version
 from discreet.ledger.ledger import Ledger
-from discreet.plan.statistics import Sum
 from discreet.release import Release, ReleaseColumn
-from discreet.sql.asked import Asked, Output
+from discreet.sql.asked import Output
 from discreet.sql.text import statements
 
 
@@ -34,7 +34,7 @@ def released(reading: Reading, wish: Wish, *, version: Version, ledger: Ledger, 
         cached=cached,
         reread=reading.intervals,
     )
-    return replace(found, warnings=tuple(_warnings(found, reading, wish, version, ledger)))
+    return replace(found, warnings=tuple(_warnings(found, reading, wish, ledger)))
 
 
 def _kind(output: Output) -> Literal["key", "noisy", "derived"]:
@@ -43,16 +43,15 @@ def _kind(output: Output) -> Literal["key", "noisy", "derived"]:
     return "noisy" if output.plain is not None or output.quantile is not None else "derived"
 
 
-def _warnings(release: Release, reading: Reading, wish: Wish, version: Version, ledger: Ledger) -> list[str]:
+def _warnings(release: Release, reading: Reading, wish: Wish, ledger: Ledger) -> list[str]:
     told = list(reading.asked.warnings)
     paid = ledger.state.charges[release.id].price
-    if release.cached and wish.epsilon is not None and paid < wish.epsilon:
+    if release.cached and wish.epsilon is not None and (paid < wish.epsilon or reading.within is not None):
         single = len(statements(reading.measurement.text)) == 1
         more = f"discreet again {release.id} adds to it, " if single else ""
-        told.append(
-            f"this is the stored answer, measured at a smaller epsilon; {more}--fresh draws anew, and that is charged"
-        )
-    told += _bias(reading.asked, version)
+        how = "at a smaller epsilon" if reading.within is None else "in a batch, which shared its epsilon"
+        told.append(f"this is the stored answer, measured {how}; {more}--fresh draws anew, and that is charged")
+    told += caveats(reading.asked)
     if reading.found is not None and reading.found.threshold is not None:
         told.append(f"keys that fewer than about {reading.found.threshold:,} persons share do not show")
     if reading.found is not None and reading.found.cut:
@@ -61,20 +60,4 @@ def _warnings(release: Release, reading: Reading, wish: Wish, version: Version, 
     if drowned:
         which = "the number is" if cells == 1 else f"{drowned} of {cells} numbers are"
         told.append(f"{which} no larger than the noise; a larger epsilon or wider groups would show more")
-    return told
-
-
-def _bias(asked: Asked, version: Version) -> list[str]:
-    """What the declaration takes away before anything is counted. The noise intervals do not speak of it."""
-    told = []
-    for table, schema in asked.schemas.items():
-        if not schema.unit.is_row:
-            whose = "" if len(asked.schemas) == 1 else f" of {table}"
-            rows = "one row" if schema.unit.rows == 1 else f"{schema.unit.rows:,} rows"
-            told.append(
-                f"a person counts with at most {rows}{whose}; what lies beyond is left out, "
-                f"and discreet bounds {table} --report estimates how much"
-            )
-    if any(isinstance(statistic, Sum) for statistic in asked.inquiry.statistics) or asked.quantiles:
-        told.append("numbers beyond their declared bounds count as the bound")
     return told

@@ -14,6 +14,7 @@ from discreet.answers.afford import affordable
 from discreet.answers.quoting import Wish, quote
 from discreet.answers.refine import Reading
 from discreet.answers.releasing import released
+from discreet.answers.repeats import Reads, in_batches
 from discreet.curator import Curator, Version
 from discreet.errors import BudgetExceeded
 from discreet.measurement import Measurement
@@ -38,10 +39,14 @@ def ask(
     curator: Curator,
     asker: Asker,
     fresh: bool,
+    reads: Reads | None = None,
 ) -> Release:
-    """Answer a question: from the store where it was answered before, else by charging."""
+    """Answer a question: from the store where it was answered before, else by charging.
+
+    `reads` reads the text of a statement: with it the statements of batches are known again.
+    """
     version = versions[0]
-    known = None if fresh else stored(asked, wish, version=version, curator=curator)
+    known = None if fresh else stored(asked, wish, version=version, curator=curator, reads=reads)
     if known is not None:
         return released(known, wish, version=version, ledger=curator.ledger, cached=True)
     measurement = measured(asked, wish, versions=versions, guarantee=guarantee, curator=curator, asker=asker)
@@ -104,10 +109,14 @@ def _reading(asked: Asked, measurement: Measurement, curator: Curator) -> Readin
     return Reading(asked=asked, measurement=measurement, others=others)
 
 
-def stored(asked: Asked, wish: Wish, *, version: Version, curator: Curator) -> Reading | None:
+def stored(
+    asked: Asked, wish: Wish, *, version: Version, curator: Curator, reads: Reads | None = None
+) -> Reading | None:
     """The most exact stored answer to this question, the newest of equals; None where it is not exact enough."""
     ids = curator.ledger.find(version.table, version.number, asked.inquiry.question())
     readings = [_reading(asked, curator.stored(id_), curator) for id_ in reversed(ids)]
+    if reads is not None:
+        readings += in_batches(asked, version=version, curator=curator, reads=reads)
     charges = curator.ledger.state.charges
     found = min(
         readings, key=lambda reading: (reading.variance(), -charges[reading.measurement.id].price), default=None

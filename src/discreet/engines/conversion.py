@@ -7,7 +7,10 @@
     timestamp   2026-01-31 12:00[:00[.000000]][Z or +01:00]       microseconds since 1970, UTC unless it says so
     boolean     true t yes y 1 1.0, false f no n 0 0.0            1, 0
     category    a text that is in the list, byte for byte         its place in the list
-    text        anything                                          the text, its first 1,000 characters
+    text        anything without U+FFFD                           the text, its first 1,000 characters
+
+U+FFFD is what stands where a text was not UTF-8: in the source itself, or in a copy of it that `mended`
+made. Such a text is damaged, and as whose row it is it names nobody.
 
 What does not fit, NaN and the infinities become NULL. Blanks around numbers, moments and booleans
 are ignored, around categories and text never. A float is read by its shortest decimal text (0.285
@@ -29,6 +32,9 @@ Kind = Literal["boolean", "integer", "number", "date", "timestamp", "nanoseconds
 
 #: A text is kept to so many characters: one endless text must not make a question fail.
 MOST_TEXT = 1000
+
+#: Stands where a text was not UTF-8.
+DAMAGED = "\N{REPLACEMENT CHARACTER}"
 
 #: Beyond every bound.
 FAR = MOST_STORED + 1
@@ -100,7 +106,7 @@ def raw_sql(column: Column, value: str, kind: Kind, *, code: str = "NULL") -> st
         case Category():
             return code
         case Text():
-            return f"substr({word_sql(value, kind)}, 1, {MOST_TEXT})"
+            return f"substr({whole_sql(value) if kind == 'text' else word_sql(value, kind)}, 1, {MOST_TEXT})"
         case _:
             assert_never(column)
 
@@ -111,6 +117,11 @@ def word_sql(value: str, kind: Kind) -> str:
         # Below the calendar's first microsecond DuckDB does not fail: it crashes.
         return f"CAST(CASE WHEN epoch_us({value}) >= {_FIRST_MICRO} THEN {value} END AS VARCHAR)"
     return value if kind == "text" else f"CAST({value} AS VARCHAR)"
+
+
+def whole_sql(text: str) -> str:
+    """A text as it is; NULL where it is damaged."""
+    return f"CASE WHEN NOT contains({text}, chr({ord(DAMAGED)})) THEN {text} END"
 
 
 def matches(value: str, pattern: str) -> str:

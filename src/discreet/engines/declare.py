@@ -35,6 +35,16 @@ from discreet.sql.emit import identifier, text_literal
 
 Result = TypeVar("Result")
 
+#: A row of a CSV may have so many bytes: one endless text must not keep the table from being made.
+MOST_ROW_BYTES = 1 << 25
+
+#: What DuckDB says where it cannot read one cell.
+_UNREADABLE = re.compile("utf-?8|unicode|Conversion Error|Invalid TIME value", re.IGNORECASE)
+
+
+class Unreadable(UsageError):
+    """A cell that the engine cannot read: it is not UTF-8, or in no calendar. In a `mended` copy it can."""
+
 
 def declare(cursor: duckdb.DuckDBPyConnection, schema: Schema, source: Source, *, target: Path) -> Making:
     """Make the declared table of `source` at `target`, where each row is a unit."""
@@ -56,12 +66,12 @@ def patiently(source: Source, act: Callable[[str], Result]) -> Result:
     except (duckdb.Error, pa.ArrowException, OSError) as problem:
         # Several threads cannot always place a quoted field of many lines, and fail by where it lies; one can.
         # One thread alone would take a quote that never ends, so that is refused here.
-        if source.kind != "csv" or "unterminated quote" in str(problem):
+        if source.kind != "csv" or "unterminated quote" in str(problem) or _unreadable(problem, source):
             raise
     return act(source_sql(source, parallel=False))
 
 
-def source_sql(source: Source, *, parallel: bool = True) -> str:
+def source_sql(source: Source, *, parallel: bool = True, encoding: str = "utf-8") -> str:
     """The source as a table function: CSV all text, by the header's delimiter; nothing is guessed from rows."""
     files = ", ".join(text_literal(glob.escape(str(file))) for file in source.files)
     if source.kind == "parquet":
@@ -70,7 +80,8 @@ def source_sql(source: Source, *, parallel: bool = True) -> str:
     return (
         f"read_csv([{files}], auto_detect = false, header = true, columns = {{{columns}}}, "
         f"delim = {text_literal(source.delimiter)}, quote = '\"', escape = '\"', nullstr = '', "
-        f"parallel = {str(parallel).lower()}, hive_partitioning = false)"
+        f"parallel = {str(parallel).lower()}, max_line_size = {MOST_ROW_BYTES}, encoding = '{encoding}', "
+        "hive_partitioning = false)"
     )
 
 
@@ -222,7 +233,13 @@ def readable(source: Source) -> Iterator[None]:
     except DiscreetError:
         raise
     except (duckdb.Error, pa.ArrowException, OSError) as problem:
-        raise UsageError(_sentence(str(problem), source)) from None
+        kind = Unreadable if _unreadable(problem, source) else UsageError
+        raise kind(_sentence(str(problem), source)) from None
+
+
+def _unreadable(problem: Exception, source: Source) -> bool:
+    """Whether it was one cell that could not be read. Of a mended copy none is: there the words are a cell's own."""
+    return not source.mended and _UNREADABLE.search(str(problem)) is not None
 
 
 def _sentence(problem: str, source: Source) -> str:

@@ -23,16 +23,17 @@ from numpy.typing import NDArray
 
 from discreet.accounting.region import Region
 from discreet.engines import source as sources
-from discreet.engines.engine import EngineFailure, Exact, ExactKeys, Integers, Making, Tables
+from discreet.engines.engine import Coded, EngineFailure, Exact, ExactKeys, Integers, Making, Tables
 from discreet.engines.ownership import Ownership
+from discreet.engines.source import Source
 from discreet.engines.stored import PERSON, persons_file, working_folder
-from discreet.plan.cells import Cells, Found
+from discreet.plan.cells import Axis, Cells, Found
 from discreet.plan.expressions import Expression, Words
 from discreet.plan.relation import Plan, Scan
 from discreet.plan.statistics import Sum
 from discreet.schema.schema import Table
 from discreet.sql.emit import identifier, text_literal
-from discreet.sql.write import HALF, PLACE, Names, count_sql, key_name, keys_sql
+from discreet.sql.write import HALF, PLACE, Names, count_sql, key_name, keys_sql, places_sql
 
 #: Open databases kept, each for one set of folders.
 _MOST_OPEN = 8
@@ -73,26 +74,32 @@ class DuckDBEngine:
         forgotten: Collection[bytes] = (),
     ) -> Making:
         """Make the declared table at `target`: see `declare`, and `persons` for persons with many rows."""
-        if table.schema.unit.is_row:
-            from discreet.engines.declare import declare
-
-            found = sources.find(table.source, folder=folder)
-            with self._cursor({file.parent for file in found.files}) as cursor:
-                return declare(cursor, table.schema, found, target=target)
+        from discreet.engines.declare import Unreadable, declare
         from discreet.engines.persons import declare_persons
 
-        ownership = Ownership(
-            table=table, path=path, key=key or b"", tag_key=tag_key or b"", forgotten=frozenset(forgotten)
-        )
+        ownership = None
+        if not table.schema.unit.is_row:
+            ownership = Ownership(
+                table=table, path=path, key=key or b"", tag_key=tag_key or b"", forgotten=frozenset(forgotten)
+            )
+
+        def make(connection: duckdb.DuckDBPyConnection, chain: tuple[Source, ...]) -> Making:
+            if ownership is None:
+                return declare(connection, table.schema, chain[0], target=target)
+            return declare_persons(connection, ownership, chain, target=target)
+
+        path = () if ownership is None else path
         chain = tuple(sources.find(one.source, folder=folder) for one in (table, *path))
-        folders = {str(file.parent) for found in chain for file in found.files}
-        # Persons are grouped and ranked, which may need more than memory holds: a database of its own may use a folder.
-        with working_folder(target) as spill:
-            connection = _connect(tuple(sorted(folders)), threads=self._threads, memory_mb=self._memory_mb, spill=spill)
-            try:
-                return declare_persons(connection, ownership, chain, target=target)
-            finally:
-                connection.close()
+        try:
+            with self._cursor(_folders(chain)) if ownership is None else self._alone(chain, target) as connection:
+                return make(connection, chain)
+        except Unreadable:
+            from discreet.engines.mended import mended
+
+            with working_folder(target) as copies:
+                chain = mended(chain, copies)
+                with self._alone(chain, target) as connection:
+                    return make(connection, chain)
 
     def count(self, cells: Cells, region: Region, *, tables: Tables) -> Exact:
         """The exact cells. Fails only as EngineFailure."""
@@ -107,6 +114,18 @@ class DuckDBEngine:
             return Exact(_dense(found, cells))
         except Exception as problem:  # Whatever it is, the question was charged, and the cause may hold a cell.
             raise EngineFailure("the declared table could not be counted") from problem
+
+    def coded(self, plan: Plan, axes: tuple[Axis, ...], region: Region, *, tables: Tables) -> Coded:
+        """The rows as numbers of cells. Fails only as EngineFailure."""
+        try:
+            with self._cursor(tables.folders()) as cursor, self._deadline(cursor):
+                names = _Named(tables=tables)
+                sql = places_sql(plan, axes, region, names=names.names())
+                found = cursor.execute(sql, names.files).fetchnumpy()
+            columns = tuple(np.asarray(found[f"p{turn}"]) for turn in range(len(axes)))
+            return Coded(columns, tuple(axis.size for axis in axes))
+        except Exception as problem:
+            raise EngineFailure("the declared table could not be read") from problem
 
     def keys(
         self, plan: Plan, keys: tuple[Expression, ...], region: Region, *, persons: bool, tables: Tables
@@ -127,6 +146,18 @@ class DuckDBEngine:
         """Close every open database."""
         with self._lock:
             _close(self._open, self._process)
+
+    @contextmanager
+    def _alone(self, chain: tuple[Source, ...], target: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A database of its own. Persons are grouped and ranked, which may need more than memory holds: it may
+        use a folder beside `target`."""
+        folders = tuple(sorted(map(str, _folders(chain))))
+        with working_folder(target) as spill:
+            connection = _connect(folders, threads=self._threads, memory_mb=self._memory_mb, spill=spill)
+            try:
+                yield connection
+            finally:
+                connection.close()
 
     @contextmanager
     def _cursor(self, folders: set[Path]) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -171,6 +202,10 @@ class DuckDBEngine:
             yield
         finally:
             timer.cancel()
+
+
+def _folders(chain: tuple[Source, ...]) -> set[Path]:
+    return {file.parent for source in chain for file in source.files}
 
 
 def _usable_processors() -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,13 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting.region import Region, Value
-from discreet.plan.cells import Cells
+from discreet.plan.cells import Axis, Cells
 from discreet.plan.expressions import Expression
 from discreet.plan.relation import Plan, Scan
 from discreet.schema.schema import Table
 
 #: Exact whole numbers: 64 bits wide, or Python's own where that is not enough.
 Integers = NDArray[np.int64] | NDArray[np.object_]
+
+
+#: So many counted cells are kept beside coded rows: a program scores the same marginals in every round.
+_MOST_KEPT = 2**25
 
 
 class EngineFailure(Exception):
@@ -53,6 +58,56 @@ class ExactKeys(_Secret):
     def __init__(self, exact_keys: tuple[tuple[Value | None, ...], ...], exact_persons: Integers) -> None:
         self.exact_keys = exact_keys
         self.exact_persons = exact_persons
+
+
+class Coded(_Secret):
+    """The rows of a declared table as numbers of cells, a column for each axis. Exact: only a program counts in it."""
+
+    __slots__ = ("_exact_counts", "_room", "exact_columns", "sizes")
+
+    def __init__(self, exact_columns: tuple[NDArray[Any], ...], sizes: tuple[int, ...]) -> None:
+        self.exact_columns = exact_columns
+        self.sizes = sizes
+        self._exact_counts: dict[tuple[int, ...], NDArray[Any]] = {}
+        self._room = _MOST_KEPT
+
+    def count(self, places: tuple[int, ...]) -> NDArray[np.int64]:
+        """The exact marginal over these axes, flat, row-major in the order given. What was counted is kept."""
+        known = self._exact_counts.get(places)
+        if known is None:
+            found = self._counted(places)
+            if found.size <= self._room:
+                self._room -= found.size
+                self._exact_counts[places] = narrowest(found)
+            return found
+        return known.astype(np.int64)
+
+    def _counted(self, places: tuple[int, ...]) -> NDArray[np.int64]:
+        cells = math.prod(self.sizes[place] for place in places)
+        if not places:
+            return np.array([len(self.exact_columns[0])], dtype=np.int64)
+        number: NDArray[Any] = self.exact_columns[places[0]].astype(np.int64 if cells >= 2**31 else np.int32)
+        for place in places[1:]:
+            np.multiply(number, self.sizes[place], out=number)
+            np.add(number, self.exact_columns[place], out=number)
+        return np.bincount(number, minlength=cells)
+
+    def merged(self, groups: tuple[NDArray[np.int64], ...]) -> Coded:
+        """The same rows over coarser cells: cell c of axis i becomes `groups[i][c]`."""
+        columns = tuple(
+            column if _is_same(group) else narrowest(group)[column]
+            for column, group in zip(self.exact_columns, groups, strict=True)
+        )
+        return Coded(columns, tuple(int(group.max()) + 1 for group in groups))
+
+
+def narrowest(numbers: NDArray[Any]) -> NDArray[Any]:
+    """The same whole numbers from 0 on, in as few bytes as hold them."""
+    return numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))))
+
+
+def _is_same(group: NDArray[np.int64]) -> bool:
+    return bool(np.array_equal(group, np.arange(len(group))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +167,9 @@ class Engine(Protocol):
 
     def count(self, cells: Cells, region: Region, *, tables: Tables) -> Exact:
         """The exact cells; units outside `region` are in none."""
+
+    def coded(self, plan: Plan, axes: tuple[Axis, ...], region: Region, *, tables: Tables) -> Coded:
+        """The rows as numbers of cells; units outside `region` have none, nor has a row outside an axis."""
 
     def keys(
         self, plan: Plan, keys: tuple[Expression, ...], region: Region, *, persons: bool, tables: Tables

@@ -13,12 +13,12 @@ import numpy as np
 
 from discreet.accounting.region import Region, Value
 from discreet.engines import source as sources
-from discreet.engines.engine import EngineFailure, Exact, ExactKeys, Making, Tables
+from discreet.engines.engine import Coded, EngineFailure, Exact, ExactKeys, Making, Tables, narrowest
 from discreet.engines.memory_count import Counting
 from discreet.engines.ownership import Ownership
 from discreet.engines.stored import arrow_schema, bounds, check_declarable, new_file
 from discreet.engines.values import Given, code_of, propose, rows
-from discreet.plan.cells import Cells
+from discreet.plan.cells import Axis, Cells
 from discreet.plan.expressions import Expression
 from discreet.plan.relation import Plan
 from discreet.schema.column import Boolean, Category, Column, Moment, Number, Text
@@ -82,6 +82,15 @@ class MemoryEngine:
             return Exact(Counting(tables=tables, region=region).cells(cells))
         except Exception as problem:
             raise EngineFailure("the declared table could not be counted") from problem
+
+    def coded(self, plan: Plan, axes: tuple[Axis, ...], region: Region, *, tables: Tables) -> Coded:
+        """The rows as numbers of cells."""
+        try:
+            rows = Counting(tables=tables, region=region).places(plan, axes)
+            numbers = np.array(rows, dtype=np.int64).reshape(len(rows), len(axes))
+            return Coded(tuple(narrowest(column) for column in numbers.T), tuple(axis.size for axis in axes))
+        except Exception as problem:
+            raise EngineFailure("the declared table could not be read") from problem
 
     def keys(
         self, plan: Plan, keys: tuple[Expression, ...], region: Region, *, persons: bool, tables: Tables

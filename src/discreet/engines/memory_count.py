@@ -46,6 +46,16 @@ class Counting:
                 groups.setdefault(flat(cells.shape, places), []).append(row)
         return tuple(self._vector(statistic, groups, cells.size) for statistic in cells.statistics)
 
+    def places(self, plan: Plan, axes: tuple[Axis, ...]) -> list[list[int]]:
+        """For each row that has a cell on every axis, the numbers of those cells."""
+        found = []
+        for row in self.rows(plan, asked=True):
+            places = [place(axis, value(axis.of, row)) for axis in axes]
+            known = [number for number in places if number is not None]
+            if len(known) == len(axes):
+                found.append(known)
+        return found
+
     def _vector(self, statistic: Statistic, groups: dict[int, list[Record]], size: int) -> Integers:
         found = [0] * size
         for number, rows in groups.items():

@@ -13,6 +13,7 @@ from typing import Any
 
 from discreet.accounting.region import Value
 from discreet.engines import source as sources
+from discreet.engines.conversion import DAMAGED
 from discreet.engines.engine import Making
 from discreet.engines.keyed import person_secret, person_tag, row_digest
 from discreet.engines.memory import lost, outside, stored
@@ -111,12 +112,12 @@ def _keys(source: Source, columns: tuple[str, ...]) -> Iterator[Key | None]:
 
 
 def _text(value: Given) -> str | None:
-    """A part of a key as `keyed` says; None for NULL and for a date outside the years 1 to 9999."""
+    """A part of a key as `keyed` says; None for NULL, damaged text and a date outside the years 1 to 9999."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, Instant):
         return None if value.shown == "?" else value.shown
-    return None if value is None else str(value)
+    return None if value is None or DAMAGED in str(value) else str(value)
 
 
 def _check_types(source: Source, places: Iterable[int]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import duckdb
 
 from discreet.engines.conversion import DAY, Kind, kind_of, matches, raw_sql
-from discreet.engines.declare import readable, source_columns, source_sql
+from discreet.engines.declare import Unreadable, readable, source_columns, source_sql
 from discreet.engines.source import Source
 from discreet.schema.column import Column, Moment, Number
 from discreet.sql.emit import identifier
@@ -31,10 +31,10 @@ def propose(cursor: duckdb.DuckDBPyConnection, source: Source) -> dict[str, str]
     wanted = source.distinct_names()
     with readable(source):
         names, types = source_columns(cursor, source)
-        if source.kind == "parquet":
-            found = [_parquet_type(type_) for type_ in types]
-        else:
-            found = _csv_types(cursor, source, names)
+    if source.kind == "parquet":
+        found = [_parquet_type(type_) for type_ in types]
+    else:
+        found = _csv_types(cursor, source, names)
     return {name: found[source.names.index(name)] for name in wanted}
 
 
@@ -49,8 +49,17 @@ def _parquet_type(source_type: str) -> str:
 def _csv_types(cursor: duckdb.DuckDBPyConnection, source: Source, names: list[str]) -> list[str]:
     """The first type that every value looked at fits; text where none does, or nothing was seen."""
     tests = [test for name in names for test in _tests(identifier(name))]
-    rows = f"(SELECT * FROM {source_sql(source)} LIMIT {ROWS_LOOKED_AT})"
-    row = cursor.execute(f"SELECT {', '.join(f'count({test})' for test in tests)} FROM {rows}").fetchone() or ()
+    counts = ", ".join(f"count({test})" for test in tests)
+
+    def counted(rows: str) -> tuple[int, ...]:
+        sql = f"SELECT {counts} FROM (SELECT * FROM {rows} LIMIT {ROWS_LOOKED_AT})"
+        with readable(source):
+            return cursor.execute(sql).fetchone() or ()
+
+    try:
+        row = counted(source_sql(source))
+    except Unreadable:  # every byte is a letter then, and no type but text takes other letters than plain ones
+        row = counted(source_sql(source, encoding="latin-1"))
     each = len(_TYPES) + 1
     return [_first(row[start : start + each]) for start in range(0, len(row), each)]
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 import csv
 import glob
 import gzip
+import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TextIO
+from typing import BinaryIO, Literal, TextIO, cast
 
 from discreet.errors import SchemaError, UsageError
 from discreet.schema.schema import closest
@@ -36,6 +37,8 @@ class Source:
     kind: Literal["csv", "parquet"]
     names: tuple[str, ...]
     delimiter: str = ","
+    #: A copy, in which every cell can be read.
+    mended: bool = False
 
     def place(self, name: str) -> int:
         """Which column of the file a declared name means: the same name, or the same but for capital letters."""
@@ -149,7 +152,7 @@ def _csv(source: str, files: tuple[Path, ...]) -> Source:
 def _header_line(file: Path) -> str:
     """The first line, whatever stands in the others."""
     try:
-        with gzip.open(file) if file.suffix == ".gz" else file.open("rb") as stream:
+        with open_bytes(file) as stream:
             start = stream.readline(MOST_HEADER + 1).splitlines()[:1]
         line = start[0].decode("utf-8-sig") if start else ""
     except (UnicodeDecodeError, EOFError, gzip.BadGzipFile):
@@ -159,11 +162,14 @@ def _header_line(file: Path) -> str:
     return line
 
 
+def open_bytes(file: Path) -> BinaryIO:
+    """A CSV file, unpacked where it is gzipped."""
+    return cast(BinaryIO, gzip.open(file)) if file.suffix == ".gz" else file.open("rb")
+
+
 def open_csv(file: Path) -> TextIO:
-    """A CSV file as text, without its byte order mark, unpacked where it is gzipped."""
-    if file.suffix == ".gz":
-        return gzip.open(file, "rt", encoding="utf-8-sig", newline="")
-    return file.open("rt", encoding="utf-8-sig", newline="")
+    """A CSV file as text, without its byte order mark; U+FFFD stands where it is not UTF-8."""
+    return io.TextIOWrapper(open_bytes(file), encoding="utf-8-sig", errors="replace", newline="")
 
 
 def _fields(line: str, delimiter: str) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import duckdb
 
+from discreet.engines.conversion import whole_sql
 from discreet.engines.declare import patiently, readable, source_columns
 from discreet.engines.ownership import Ownership
 from discreet.engines.source import Source
@@ -23,7 +24,7 @@ _WHOLE = {
     *("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"),
     *("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"),
 }
-_AS_THEY_ARE = _WHOLE | {"VARCHAR", "BOOLEAN", "UUID"}
+_AS_THEY_ARE = _WHOLE | {"BOOLEAN", "UUID"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,8 +123,11 @@ def source_key(cursor: duckdb.DuckDBPyConnection, source: Source, columns: tuple
 def _part(value: str, source_type: str, name: str, source: Source) -> Part:
     if source_type in _AS_THEY_ARE or (source_type.startswith("DECIMAL(") and source_type.endswith(",0)")):
         return Part(sql=value, type=source_type)
+    if source_type == "VARCHAR":
+        # Two damaged ids may be two persons': as one they would share a limit, and each move the other's rows.
+        return Part(sql=whole_sql(value), type="VARCHAR")
     if source_type.startswith("ENUM("):
-        return Part(sql=f"CAST({value} AS VARCHAR)", type="VARCHAR")
+        return Part(sql=whole_sql(f"CAST({value} AS VARCHAR)"), type="VARCHAR")
     if source_type == "DATE":
         # Outside these years the text of a date is the engine's own affair: such a date names nobody.
         years = f"{value} BETWEEN DATE '0001-01-01' AND DATE '9999-12-31'"

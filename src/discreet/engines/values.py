@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.engines.conversion import MOST_TEXT, decimal_form
+from discreet.engines.conversion import DAMAGED, MOST_TEXT, decimal_form
 from discreet.engines.source import Source, open_csv
 from discreet.engines.stored import MOST_STORED
 from discreet.errors import UsageError
@@ -72,7 +72,7 @@ def code_of(column: Column, value: Given) -> int | str | None:
             word = _word(value)
             return column.values.index(word) if word in column.values else None
         case Text():
-            return _word(value)[:MOST_TEXT]
+            return None if DAMAGED in _word(value) else _word(value)[:MOST_TEXT]
 
 
 def _word(value: Given) -> str:
@@ -160,8 +160,6 @@ def _csv_rows(file: Path, source: Source) -> Iterator[list[Given]]:
                 yield [field or None for field in row or [""]]
         except csv.Error:
             raise UsageError(f"line {reader.line_num} of {source.shown} has a quote that does not end") from None
-        except UnicodeDecodeError:
-            raise UsageError(f"{source.shown} is not UTF-8 text") from None
 
 
 def _parquet_rows(file: Path) -> Iterator[list[Given]]:
@@ -186,7 +184,19 @@ def _given(column: Any) -> list[Given]:
         return [None if value is None else str(np.float32(value)) for value in column.to_pylist()]
     if pa.types.is_decimal(kind):
         return [None if value is None else f"{value:f}" for value in column.to_pylist()]
+    if pa.types.is_dictionary(kind):
+        return _given(column.dictionary_decode())
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return list(legible_texts(column))
     return [repr(value) if isinstance(value, float) else value for value in column.to_pylist()]
+
+
+def legible_texts(column: Any) -> list[str | None]:
+    """The texts of a column of Parquet, with U+FFFD where they are not UTF-8."""
+    import pyarrow as pa
+
+    as_bytes = column.cast(pa.binary_view() if pa.types.is_string_view(column.type) else pa.large_binary())
+    return [None if text is None else text.decode(errors="replace") for text in as_bytes.to_pylist()]
 
 
 def _day(days: int) -> Instant:
@@ -199,6 +209,8 @@ def _day(days: int) -> Instant:
 def _moment(count: int, size: int, *, zoned: bool) -> Instant:
     if abs(count) == 2**63 - 1:
         return Instant(None, "?")
+    if abs(count * size // 1000) >= 2**63 and size > 1000:
+        return Instant(None, "?")  # in no calendar: engines count microseconds in 64 bits
     seconds, micros = divmod(count * size // 1000, 1_000_000)
     if not -62_135_596_800 <= seconds < 253_402_300_800:
         return Instant(count * size, "?")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from functools import cached_property
+from typing import Any, TypeVar
 
 from discreet import exact
 from discreet.plan import relation
@@ -18,6 +20,11 @@ from discreet.plan.predicate import TRUE, Predicate
 from discreet.plan.predicate import to_data as predicate_data
 from discreet.plan.relation import Plan
 from discreet.plan.statistics import Statistic, statistic_data
+
+Part = TypeVar("Part")
+
+#: With so many digits a question's hash tells its groups; they find candidates and decide nothing.
+_GROUPS = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +39,7 @@ class Quantile:
         return [self.axis.to_data(), exact.write(self.fraction), predicate_data(self.where)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Inquiry:
     """A plan, the keys it is grouped by, and what is measured in each group.
 
@@ -54,11 +61,31 @@ class Inquiry:
         check_cells(sum(sizes) * max(1, len(self.statistics)))
         check_cells(max(sizes) * bins)
 
+    @cached_property
+    def order(self) -> Order:
+        """The numbers of its parts as the ledger knows them: by what they are, not by where a text names them."""
+        return Order(
+            sets=_ranks(self.sets, _set_data),
+            statistics=_ranks(self.statistics, statistic_data),
+            quantiles=_ranks(self.quantiles, lambda quantile: quantile.to_data()),
+            keys=_ranks(self.keys, expression_data),
+        )
+
+    def order_in(self, whole: Inquiry) -> Order:
+        """The numbers that its parts have in an inquiry over the same groups that measures all of them."""
+        own, other, order = self.to_data(), whole.to_data(), whole.order
+        return Order(
+            sets=tuple(order.sets[other["sets"].index(part)] for part in own["sets"]),
+            statistics=tuple(order.statistics[other["statistics"].index(part)] for part in own["statistics"]),
+            quantiles=tuple(order.quantiles[other["quantiles"].index(part)] for part in own["quantiles"]),
+            keys=self.order.keys,
+        )
+
     def to_data(self) -> dict[str, Any]:
-        """What is measured, as JSON data; equal inquiries have equal data."""
+        """What is measured, as JSON data, in the order in which it was asked."""
         return {
             "plan": relation.to_data(self.plan),
-            "sets": [[axis.to_data() for axis in axes] for axes in self.sets],
+            "sets": [_set_data(axes) for axes in self.sets],
             "statistics": [statistic_data(statistic) for statistic in self.statistics],
             "quantiles": [quantile.to_data() for quantile in self.quantiles],
             "keys": [expression_data(key) for key in self.keys],
@@ -66,6 +93,56 @@ class Inquiry:
         }
 
     def question(self) -> str:
-        """The hash of what is measured."""
-        text = json.dumps(self.to_data(), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-        return hashlib.sha256(text.encode()).hexdigest()
+        """The hash of what is measured, in whatever order it was named: a few digits of the groups, then of all of it.
+
+        Questions over the same groups begin alike, so that a store can look for one within another.
+        """
+        return self._question
+
+    def groups(self) -> str:
+        """How the hash of every question over these groups begins."""
+        return self._question[:_GROUPS]
+
+    @cached_property
+    def _question(self) -> str:
+        data = self.to_data()
+        groups = _hash([data["plan"], _sorted(data["sets"]), _sorted(data["keys"]), self.top])
+        return groups[:_GROUPS] + _hash([groups, _sorted(data["statistics"]), _sorted(data["quantiles"])])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """For each part of an inquiry its number among its like, by what it is. Steps and stored answers go by these.
+
+    Equal parts, if there are any, are numbered as they come.
+    """
+
+    sets: tuple[int, ...]
+    statistics: tuple[int, ...]
+    quantiles: tuple[int, ...]
+    keys: tuple[int, ...]
+
+
+def _set_data(axes: tuple[Axis, ...]) -> Any:
+    return [axis.to_data() for axis in axes]
+
+
+def _ranks(parts: Sequence[Part], data: Callable[[Part], Any]) -> tuple[int, ...]:
+    """The rank of each part by its data, which is made only where there is something to compare."""
+    if len(parts) < 2:
+        return tuple(range(len(parts)))
+    texts = [_text(data(part)) for part in parts]
+    places = sorted(range(len(parts)), key=lambda place: texts[place])
+    return tuple(places.index(place) for place in range(len(parts)))
+
+
+def _sorted(parts: list[Any]) -> list[Any]:
+    return parts if len(parts) < 2 else sorted(parts, key=_text)
+
+
+def _hash(data: Any) -> str:
+    return hashlib.sha256(_text(data).encode()).hexdigest()
+
+
+def _text(data: Any) -> str:
+    return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True)

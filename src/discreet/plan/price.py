@@ -16,12 +16,13 @@ from discreet.errors import Refused, UsageError
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.quantile import QuantileChoice
+from discreet.mechanisms.rank import RankChoice
 from discreet.mechanisms.threshold import Threshold, threshold_for
 from discreet.mechanisms.topk import TopK, topk_is_cheaper
 from discreet.plan.cells import MOST_CELLS, Cells
 from discreet.plan.expressions import Expression
 from discreet.plan.formula import split
-from discreet.plan.inquiry import Inquiry
+from discreet.plan.inquiry import Inquiry, Order
 from discreet.plan.relation import Plan
 from discreet.plan.stability import Reach, cells_touched, region, sensitivity
 from discreet.plan.statistics import Persons, Rows
@@ -36,9 +37,17 @@ _QUANTILE_NEED = Fraction(1)
 Law = DiscreteLaplace | DiscreteGaussian
 
 
+#: A choice among bins: of a quantile, or of a limit beyond which few rows lie.
+Choice = QuantileChoice | RankChoice
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """Noise on the cells of one grouping set: each statistic has its own sensitivity, share and law."""
+    """Noise on the cells of one grouping set: each statistic has its own sensitivity, share and law.
+
+    The numbers of steps, `place`, `statistics`, `quantile` and `answers`, are those of `Inquiry.order`: an answer is
+    stored by what it is, and any spelling of the question can read it.
+    """
 
     place: int
     statistics: tuple[int, ...]
@@ -58,7 +67,7 @@ class Choose:
     place: int
     quantile: int
     cells: Cells
-    mechanism: QuantileChoice
+    mechanism: Choice
     share: Fraction
 
     def events(self) -> list[Event]:
@@ -160,7 +169,15 @@ def price(
         for index in range(len(inquiry.quantiles)):
             blocks["quantile", place, index] = _QUANTILE_NEED
     shares = split(blocks, gaussian=gaussian)
-    parts = _Parts(inquiry=inquiry, reach=reach, epsilon=epsilon, gaussian=gaussian, shares=shares, answered=answered)
+    parts = _Parts(
+        inquiry=inquiry,
+        order=inquiry.order,
+        reach=reach,
+        epsilon=epsilon,
+        gaussian=gaussian,
+        shares=shares,
+        answered=answered,
+    )
     steps: list[Step] = []
     if inquiry.keys:
         steps.append(parts.discover(delta))
@@ -184,6 +201,7 @@ class _Parts:
     """The steps of one inquiry, each with its share."""
 
     inquiry: Inquiry
+    order: Order
     reach: Reach
     epsilon: Fraction
     gaussian: bool
@@ -219,13 +237,14 @@ class _Parts:
             noise = DiscreteLaplace(scale=most / epsilon)
             threshold, _ = threshold_for(noise, keys_per_person=most, delta=delta)
             mechanism = Threshold(noise=noise, keys_per_person=most, threshold=threshold)
+        keys = zip(self.order.keys, self.inquiry.keys, strict=True)
         return Discover(
             plan=self.inquiry.plan,
-            keys=self.inquiry.keys,
+            keys=tuple(key for _, key in sorted(keys, key=lambda pair: pair[0])),
             persons=self.reach.rows > 1,
             mechanism=mechanism,
             share=share,
-            answers=self.answered,
+            answers=None if self.answered is None else self.order.statistics[self.answered],
         )
 
     def measure(self, place: int) -> Measure | None:
@@ -237,8 +256,8 @@ class _Parts:
         moves = tuple(sensitivity(inquiry.statistics[index], self.reach, touched=touched) for index in wanted)
         shares = tuple(self.shares["statistic", place, index] for index in wanted)
         return Measure(
-            place=place,
-            statistics=tuple(wanted),
+            place=self.order.sets[place],
+            statistics=tuple(self.order.statistics[index] for index in wanted),
             cells=Cells(
                 plan=inquiry.plan,
                 axes=inquiry.sets[place],
@@ -268,7 +287,13 @@ class _Parts:
             axes=(*self.inquiry.sets[place], quantile.axis),
             statistics=(Rows(where=quantile.where),),
         )
-        return Choose(place=place, quantile=index, cells=cells, mechanism=mechanism, share=share)
+        return Choose(
+            place=self.order.sets[place],
+            quantile=self.order.quantiles[index],
+            cells=cells,
+            mechanism=mechanism,
+            share=share,
+        )
 
 
 def cheapest(good: Callable[[Fraction], bool], *, width: Fraction) -> Fraction:

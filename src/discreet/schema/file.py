@@ -17,6 +17,7 @@ from typing import Any, Literal
 from discreet import exact
 from discreet.errors import ProjectError, SchemaError, UsageError
 from discreet.schema.column import Boolean, Category, Column, Moment, Number, Text, moment_code
+from discreet.schema.path import path_of
 from discreet.schema.schema import Budget, Schema, Table, closest
 from discreet.schema.unit import PrivacyUnit
 
@@ -53,6 +54,13 @@ class ProjectFile:
     tables: Mapping[str, Table]
     raw: Mapping[str, Mapping[str, Any]]
 
+    def table(self, name: str) -> Table:
+        """A declared table by name, capitals or not."""
+        for known, table in self.tables.items():
+            if known.lower() == name.lower():
+                return table
+        raise UsageError(f"there is no declared table {name[:60]!r}", hint=closest(name, self.tables))
+
 
 def read_file(path: Path) -> ProjectFile:
     """Read discreet.toml; one clear sentence where it is wrong."""
@@ -81,11 +89,7 @@ def read_project(data: Mapping[str, Any]) -> ProjectFile:
     _known(project, {"ledger", "budget"}, where="[project]")
     populations = _mapping(data.get("populations", {}), where="[populations]")
     analysts = _mapping(data.get("analysts", {}), where="[analysts]")
-    quotas = {}
-    for name, quota in analysts.items():
-        where = f"[analysts.{name}]"
-        _known(_mapping(quota, where=where), {"epsilon"}, where=where)
-        quotas[name] = exact.positive(quota.get("epsilon"), name=f"{where} epsilon", most=exact.MAX_BUDGET_EPSILON)
+    quotas = _quotas(analysts)
     raw = _mapping(data.get("tables", {}), where="[tables]")
     tables = {}
     for name, table in raw.items():
@@ -93,6 +97,7 @@ def read_project(data: Mapping[str, Any]) -> ProjectFile:
     _check_units(tables)
     if len({name.lower() for name in tables}) != len(tables):
         raise SchemaError("two tables have the same name")
+    _check_paths(tables)
     ledger = project.get("ledger", DEFAULT_LEDGER)
     if not isinstance(ledger, str):
         raise SchemaError("[project] ledger must be text", hint=f'ledger = "{DEFAULT_LEDGER}"')
@@ -103,6 +108,28 @@ def read_project(data: Mapping[str, Any]) -> ProjectFile:
         tables=tables,
         raw=raw,
     )
+
+
+def _quotas(analysts: Mapping[str, Any]) -> dict[str, Fraction]:
+    """What each analyst may pay in all. Capitals make no other analyst, or they would make another quota."""
+    quotas: dict[str, Fraction] = {}
+    for name, quota in analysts.items():
+        where = f"[analysts.{name}]"
+        if any(name.casefold() == known.casefold() for known in quotas):
+            raise SchemaError(f"{where} is there twice, capitals aside", hint="keep one")
+        _known(_mapping(quota, where=where), {"epsilon"}, where=where)
+        quotas[name] = exact.positive(quota.get("epsilon"), name=f"{where} epsilon", most=exact.MAX_BUDGET_EPSILON)
+    return quotas
+
+
+def _check_paths(tables: Mapping[str, Table]) -> None:
+    """A table that goes through another reaches a person of its population."""
+    for table in tables.values():
+        try:
+            path_of(table, tables)
+        except SchemaError as problem:
+            hint = problem.hint or f'person = {{ through = "TABLE", on = "COLUMN" }} in [tables.{table.name}]'
+            raise SchemaError(f"{NAME}, [tables.{table.name}] person: {problem.reason}", hint=hint) from None
 
 
 def _check_units(tables: Mapping[str, Table]) -> None:

@@ -42,10 +42,11 @@ class Output:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """One part of ORDER BY: an output column, or a formula."""
+    """One part of ORDER BY: an output column, a formula, or a key or quantile that is not shown, as it would be."""
 
     output: int | None
     formula: Formula | None
+    hidden: Output | None = None
     descending: bool
     nulls_first: bool
 

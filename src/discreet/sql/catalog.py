@@ -61,7 +61,7 @@ def coded(public: PublicTable, on: list[tuple[Kind, Column]], *, place: int) -> 
     """Code a public table for a join. Rows that can match nothing are left out."""
     import pyarrow as pa
 
-    keys = [[_code(kind, value) for value in _values(public, column)] for kind, column in on]
+    keys = [_codes(kind, _values(public, column)) for kind, column in on]
     kept = [row for row, key in enumerate(zip(*keys, strict=True)) if None not in key]
     met = [tuple(key[row] for key in keys) for row in kept]
     columns: dict[str, Any] = {}
@@ -105,8 +105,15 @@ def _values(public: PublicTable, column: Column) -> list[Any]:
     return public.labels(column)
 
 
-def _code(kind: Kind, value: Any) -> Value | None:
-    """A public value in the codes of a private expression; None where it can match nothing."""
+def _codes(kind: Kind, values: list[Any]) -> list[Value | None]:
+    """Public values in the codes of a private expression; None where one can match nothing."""
+    if isinstance(kind, Choice):
+        places = {word: place for place, word in enumerate(kind.values)}
+        return [None if value is None else places.get(str(value)) for value in values]
+    return [_code(kind, value) for value in values]
+
+
+def _code(kind: Numeric | Day | Instant | Truth | Words, value: Any) -> Value | None:
     if value is None:
         return None
     match kind:
@@ -120,8 +127,6 @@ def _code(kind: Kind, value: Any) -> Value | None:
             return value if isinstance(value, int) and not isinstance(value, bool) else None
         case Truth():
             return int(value) if isinstance(value, bool) else None
-        case Choice(values=values):
-            return values.index(str(value)) if str(value) in values else None
         case Words():
             return str(value)
         case _:

@@ -22,8 +22,8 @@ from discreet.plan.statistics import Distinct, Highest, Inner, Lowest, Mean, Row
 from discreet.schema.schema import Schema
 from discreet.sql.aggregates import is_aggregate, only_known_arguments
 from discreet.sql.catalog import Catalog
-from discreet.sql.joins import FromReader
-from discreet.sql.scope import PERSON, Named, Relation, Scope
+from discreet.sql.joins import FromReader, filtered
+from discreet.sql.scope import PERSON, Named, Placed, Relation, Scope
 from discreet.sql.text import Source
 from discreet.sql.typed import Choice, Numeric, Truth, Typed, Words
 from discreet.sql.where import Reader
@@ -48,6 +48,7 @@ class Subqueries:
     catalog: Catalog
     named: Mapping[str, exp.Expr]
     reads: list[None] = field(default_factory=list)
+    joins: list[None] = field(default_factory=list)
 
     def schemas(self) -> dict[str, Schema]:
         return {known.schema.table: known.schema for known in self.catalog.values()}
@@ -55,9 +56,9 @@ class Subqueries:
     def rows(self, tree: exp.Select) -> tuple[Relation, Reader, Scope]:
         """FROM and WHERE of a SELECT."""
         inside = self.within(tree)
-        relation = FromReader(source=self.source, catalog=self.catalog, subquery=inside.read, named=inside.named).read(
-            tree
-        )
+        relation = FromReader(
+            source=self.source, catalog=self.catalog, subquery=inside.read, named=inside.named, joins=self.joins
+        ).read(tree)
         scope = Scope(source=self.source, relation=relation)
         reader = Reader(source=self.source, scope=scope)
         where = tree.args.get("where")
@@ -67,7 +68,7 @@ class Subqueries:
                 "no row can satisfy this condition, by what is declared", at=where, hint="look at the declared bounds"
             )
         if predicate != TRUE:
-            relation = replace(relation, plan=_filtered(relation.plan, predicate))
+            relation = replace(relation, plan=filtered(relation.plan, predicate))
         return relation, reader, Scope(source=self.source, relation=relation)
 
     def within(self, tree: exp.Select) -> Subqueries:
@@ -85,7 +86,7 @@ class Subqueries:
             alias = part.args.get("alias")
             if isinstance(alias, exp.TableAlias) and alias.args.get("columns"):
                 raise self.source.refusal("name the columns inside the subquery", at=alias, hint="SELECT x AS name")
-            found = replace(found, named={**found.named, name: _Placed(part.this, found)})
+            found = replace(found, named={**found.named, name: Placed(part.this, found.named, found.read)})
         return found
 
     def read(self, node: exp.Expr) -> Relation:
@@ -93,8 +94,8 @@ class Subqueries:
         self.reads.append(None)
         if len(self.reads) > MOST_READS:  # one behind WITH is read, and run, wherever it is named
             raise self.source.refusal(f"more than {MOST_READS} subqueries", at=self.source.clause("WITH", "SELECT"))
-        if isinstance(node, _Placed):
-            return node.within.read(node.tree)
+        if isinstance(node, Placed):
+            return node.read(node.tree)
         while isinstance(node, exp.Subquery) and not node.args.get("alias"):
             node = node.this
         if not isinstance(node, exp.Select):
@@ -160,7 +161,9 @@ class Subqueries:
             if isinstance(inner, exp.Column) and scope.is_person(inner):
                 person_names[inner.name.lower()] = node.alias_or_name.lower()
                 continue
-            self._add(names, Named(name=self._name(node), typed=grouping.typed(inner)), node)
+            # A key is still the column, with the bins declared for it.
+            column = scope.named(inner).column if isinstance(inner, exp.Column) and inner in keys else None
+            self._add(names, Named(name=self._name(node), typed=grouping.typed(inner), column=column), node)
         having = tree.args.get("having")
         condition = grouping.predicate(having.this) if having is not None else TRUE
         plan: Plan = PerPerson(source=relation.plan, keys=tuple(grouping.keys), values=tuple(grouping.values))
@@ -190,15 +193,6 @@ class Subqueries:
         if named.name.lower() in names:
             raise self.source.refusal(f"two columns are called {named.name!r}", at=node, hint="give one an alias")
         names[named.name.lower()] = named
-
-
-class _Placed(exp.Expression):
-    """A subquery of a WITH clause, and the names that it may use."""
-
-    def __init__(self, tree: exp.Expr, within: Subqueries) -> None:
-        super().__init__()
-        self.tree = tree
-        self.within = within
 
 
 def resolved(node: exp.Expr, tree: exp.Select, scope: Scope, source: Source, *, alias_first: bool = False) -> exp.Expr:
@@ -334,6 +328,8 @@ class _Grouping:
             raise self._refusal("this needs a number or a moment with bounds", node.this)
         null = of.null or where != TRUE
         match node:
+            case exp.LogicalOr() | exp.LogicalAnd() if not isinstance(kind, Truth):
+                raise self._refusal("true or false belongs here", node.this)
             case exp.Sum() | exp.Avg() if not isinstance(kind, Numeric | Truth):
                 raise self._refusal("only numbers can be summed", node.this)
             case exp.Sum():
@@ -361,13 +357,6 @@ def _whole(low: int, high: int) -> Typed:
 
 def _number(low: int, high: int, *, null: bool, step: Fraction) -> Typed:
     return Typed(expression=Code(column="", low=low, high=high, null=null), kind=Numeric(step=step))
-
-
-def _filtered(plan: Plan, predicate: Predicate) -> Plan:
-    """A filter over a plan; filters in a row become one."""
-    if isinstance(plan, Filter):
-        return Filter(source=plan.source, where=every([plan.where, predicate]))
-    return Filter(source=plan, where=predicate)
 
 
 def _has_aggregate(tree: exp.Select) -> bool:

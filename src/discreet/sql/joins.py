@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from discreet.plan.expressions import Code, Expression, TextCode
-from discreet.plan.relation import JoinPerson, JoinPublic, Plan, Scan, brought, matched
+from discreet.plan.predicate import FALSE, TRUE, Predicate, every
+from discreet.plan.relation import Filter, JoinPerson, JoinPublic, Plan, Scan, brought, matched
 from discreet.schema.column import Column
 from discreet.schema.schema import closest
 from discreet.sql.catalog import Catalog, Known, coded, meets
+from discreet.sql.public import Publics, kept, scope_of
 from discreet.sql.scope import Named, Relation, Scope
 from discreet.sql.text import Source
 from discreet.sql.typed import Typed, Words, typed
+from discreet.sql.where import Reader
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,12 +30,20 @@ MOST_JOINS = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FromReader:
-    """Reads FROM and its joins. `subquery` reads what stands in parentheses, or behind WITH."""
+    """Reads FROM and its joins. `subquery` reads what stands in parentheses, or behind WITH.
+
+    `joins`: one for each join of the question so far, so that every join has a number of its own.
+    """
 
     source: Source
     catalog: Catalog
     subquery: Callable[[exp.Expr], Relation]
     named: Mapping[str, exp.Expr]
+    joins: list[None]
+
+    @property
+    def _publics(self) -> Publics:
+        return Publics(source=self.source, catalog=self.catalog, named=self.named)
 
     def read(self, tree: exp.Select) -> Relation:
         """The relation of a SELECT."""
@@ -43,7 +54,7 @@ class FromReader:
         if len(joins) > MOST_JOINS:
             raise self.source.refusal(f"at most {MOST_JOINS} joins", at=joins[MOST_JOINS])
         first = clause.this
-        if self._public(first) is not None and joins:
+        if self._publics.known(first) is not None and joins:
             first, joins = self._private_first(first, joins)
         relation = self._one(first)
         for join in joins:
@@ -56,7 +67,7 @@ class FromReader:
         plain = not [
             name for name in ("side", "kind", "method") if str(join.args.get(name) or "INNER").upper() != "INNER"
         ]
-        if self._public(join.this) is not None or not plain:
+        if self._publics.known(join.this) is not None or not plain:
             raise self.source.refusal(
                 "begin with the private table", at=first, hint="FROM private_table JOIN public_table ON …"
             )
@@ -88,14 +99,6 @@ class FromReader:
             )
         return found
 
-    def _public(self, node: exp.Expr) -> Known | None:
-        if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
-            return None
-        if node.name.lower() in self.named:
-            return None
-        known = next((known for name, known in self.catalog.items() if name.lower() == node.name.lower()), None)
-        return known if known is not None and known.public is not None else None
-
     def _join(self, left: Relation, join: exp.Join) -> Relation:
         side, kind = str(join.args.get("side") or "").upper(), str(join.args.get("kind") or "").upper()
         on, using = join.args.get("on"), join.args.get("using") or []
@@ -106,44 +109,80 @@ class FromReader:
                 "a join needs ON or USING", at=join.this, hint="without it every row would meet every other"
             )
         _only(self.source, join, {"this", "on", "using", "side", "kind"})
-        place = _joins(left.plan) + 1
         left = replace(left, merged=left.merged | {name.name.lower() for name in using})
-        known = self._public(join.this)
+        known = self._publics.known(join.this)
+        outer = side == "LEFT"
         if known is not None:
-            return self._join_public(left, join, known, place=place, outer=side == "LEFT")
-        return self._join_person(left, join, self._one(join.this), place=place, outer=side == "LEFT")
+            return self._join_public(left, join, known, outer=outer)
+        return self._join_person(left, join, self._one(join.this), outer=outer)
 
-    def _pairs(self, join: exp.Join) -> list[tuple[exp.Expr, exp.Expr]]:
-        """The equalities of a join."""
+    def _place(self) -> int:
+        """The number of a new join."""
+        self.joins.append(None)
+        return len(self.joins)
+
+    def _parts(self, join: exp.Join) -> list[exp.Expr]:
+        """The conditions of a join, all of which must hold."""
         using = join.args.get("using") or []
-        if using:
-            columns = [exp.column(name.name) for name in using]
-            for column, name in zip(columns, using, strict=True):
-                column.this.meta.update(name.meta)
-            return [(column, column) for column in columns]
-        on = join.args["on"]
-        parts = list(on.flatten()) if isinstance(on, exp.And) else [on]
-        pairs = []
+        columns = [exp.column(name.name) for name in using]
+        for column, name in zip(columns, using, strict=True):
+            column.this.meta.update(name.meta)
+        on = join.args.get("on")
+        listed = [] if on is None else on.flatten() if isinstance(on, exp.And) else [on]
+        return [*(exp.EQ(this=column, expression=column) for column in columns), *(part.unnest() for part in listed)]
+
+    def _split(
+        self, parts: list[exp.Expr], right: Callable[[exp.Column], bool], *, outer: bool, hint: str
+    ) -> tuple[list[exp.Expr], list[exp.Expr]]:
+        """Conditions about the joined table alone, which pick its rows, and others, which pick rows of the join."""
+        own, others = [], []
         for part in parts:
-            part = part.unnest()
-            if not isinstance(part, exp.EQ):
+            columns = list(part.find_all(exp.Column))
+            if columns and all(right(column) for column in columns):
+                own.append(part)
+            elif outer:
                 raise self.source.refusal(
-                    "a join is by equality, AND by equality", at=part, hint="other conditions go to WHERE"
+                    "beside its equalities the ON of a LEFT JOIN can look at the joined table only",
+                    at=part,
+                    hint=hint,
                 )
-            pairs.append((part.left, part.right))
-        return pairs
+            else:
+                others.append(part)
+        return own, others
 
-    def _join_public(self, left: Relation, join: exp.Join, known: Known, *, place: int, outer: bool) -> Relation:
-        from discreet.sql.where import Reader
+    def _narrowed(self, relation: Relation, conditions: list[exp.Expr]) -> Relation:
+        """The rows of a relation that satisfy conditions of ON."""
+        reader = Reader(source=self.source, scope=Scope(source=self.source, relation=relation))
+        predicate = every([reader.predicate(condition) for condition in conditions])
+        if predicate == FALSE:
+            raise self.source.refusal("no row can satisfy this condition, by what is declared", at=conditions[0])
+        return relation if predicate == TRUE else replace(relation, plan=filtered(relation.plan, predicate))
 
+    def _join_public(self, left: Relation, join: exp.Join, known: Known, *, outer: bool) -> Relation:
         assert known.public is not None
+        _only(self.source, join.this, {"this", "alias"})
         public = known.public()
-        alias = (_alias(join.this) or join.this.name).lower()
+        alias = (_alias(join.this) or join.this.name or "subquery").lower()
         self._fresh(left, alias, join.this)
         by_name = {column.name.lower(): column for column in public.columns}
+        parts = self._parts(join)
+        equal = [part for part in parts if _equality(part, alias, by_name)]
+        rest = [part for part in parts if part not in equal]
+        if not equal:
+            raise self.source.refusal(
+                "a join is by equality", at=rest[0], hint=f"… AND with it, a column of {known.schema.table} = …"
+            )
+        hint = f"CASE WHEN {self.source.words(rest[0])} THEN … END = …, of the equality" if rest else ""
+        own, others = self._split(rest, lambda column: _belongs(column, alias, by_name), outer=outer, hint=hint)
+        if own:
+            scope = scope_of(self.source, known, public, alias)
+            reader = Reader(source=self.source, scope=scope)
+            public = kept(public, every([reader.predicate(part) for part in own]))
+        place = self._place()
         reader = Reader(source=self.source, scope=Scope(source=self.source, relation=left))
         matches: list[tuple[Typed, Column]] = []
-        for one, two in self._pairs(join):
+        for part in equal:
+            one, two = part.args["this"], part.args["expression"]
             mine, theirs = (one, two) if _belongs(two, alias, by_name) else (two, one)
             if not isinstance(theirs, exp.Column) or theirs.name.lower() not in by_name:
                 raise self.source.refusal(
@@ -177,9 +216,10 @@ class FromReader:
             fan_out=made.fan_out,
             outer=outer,
         )
-        return replace(left, plan=plan, names={**left.names, alias: names}, publics={**left.publics, place: made})
+        joined = replace(left, plan=plan, names={**left.names, alias: names}, publics={**left.publics, place: made})
+        return self._narrowed(joined, others) if others else joined
 
-    def _join_person(self, left: Relation, join: exp.Join, right: Relation, *, place: int, outer: bool) -> Relation:
+    def _join_person(self, left: Relation, join: exp.Join, right: Relation, *, outer: bool) -> Relation:
         alias = next(iter(right.names))
         self._fresh(left, alias, join.this)
         if not left.has_person or not right.has_person or left.known.population != right.known.population:
@@ -189,18 +229,31 @@ class FromReader:
                 hint='declare both with person = "…" and the same population',
             )
         lefts, rights = Scope(source=self.source, relation=left), Scope(source=self.source, relation=right)
-        parts = [_same_part(one, two, lefts, rights) for one, two in self._pairs(join)]
-        if None in parts or len(set(parts)) != parts[0][1] or right.publics:  # type: ignore[index]
+        conditions = self._parts(join)
+        places = [_same_part(part, lefts, rights) for part in conditions]
+        parts = [place for place in places if place is not None]
+        if not parts or len(set(parts)) != parts[0][1]:
             raise self.source.refusal(
-                "private tables join on the person's column, and on nothing else",
+                "private tables join on the person's column",
                 at=join.args.get("on") or join.this,
-                hint="a JOIN b ON a.person = b.person; other conditions go to WHERE",
+                hint="a JOIN b ON a.person = b.person; other conditions stand beside it, or in WHERE",
             )
+        rest = [part for part, place in zip(conditions, places, strict=True) if place is None]
+
+        def theirs(column: exp.Column) -> bool:
+            return column.table.lower() == alias if column.table else not lefts.has(column.name)
+
+        hint = "JOIN without LEFT can look at both; else CASE WHEN … THEN … END where its columns are used"
+        own, others = self._split(rest, theirs, outer=outer, hint=hint)
+        if own:
+            right = self._narrowed(right, own)
+        place = self._place()
         columns = {named.name.lower(): named for named in right.columns()}
         names = {
             lower: Named(
                 name=named.name,
                 typed=_outside(named.typed, brought(place, named.name), null=named.typed.expression.null or outer),
+                column=named.column,
             )
             for lower, named in columns.items()
         }
@@ -211,13 +264,15 @@ class FromReader:
             columns=tuple((brought(place, named.name), named.typed.expression) for named in columns.values()),
             outer=outer,
         )
-        return replace(
+        joined = replace(
             left,
             plan=plan,
             names={**left.names, alias: names},
+            publics={**left.publics, **right.publics},
             # Where an outer join found nobody, that side's person is NULL: it is not a name for the person.
             person=dict(left.person) if outer else {**left.person, alias: right.person[alias]},
         )
+        return self._narrowed(joined, others) if others else joined
 
     def _fresh(self, left: Relation, alias: str, node: exp.Expr) -> None:
         if alias in left.names:
@@ -255,15 +310,6 @@ def _renamed(relation: Relation, alias: str) -> Relation:
     )
 
 
-def _joins(plan: Plan) -> int:
-    """How many joins lie below: the next one's place is new."""
-    found = 0
-    while not isinstance(plan, Scan):
-        found += isinstance(plan, JoinPublic | JoinPerson)
-        plan = plan.source
-    return found
-
-
 def _alias(node: exp.Expr) -> str | None:
     alias = node.args.get("alias")
     return None if alias is None else str(alias.name)
@@ -283,13 +329,34 @@ def _belongs(node: exp.Expr, alias: str, by_name: Mapping[str, Column]) -> bool:
     return bool(node.table.lower() == alias) if node.table else node.name.lower() in by_name
 
 
-def _same_part(one: exp.Expr, two: exp.Expr, lefts: Scope, rights: Scope) -> tuple[int, int] | None:
+def _equality(part: exp.Expr, alias: str, by_name: Mapping[str, Column]) -> bool:
+    """Whether a condition sets a column of the public table equal to something that is not of it."""
+    if not isinstance(part, exp.EQ):
+        return False
+    one, two = part.args["this"], part.args["expression"]
+    if one is two:  # USING
+        return True
+    inside = [any(_belongs(column, alias, by_name) for column in side.find_all(exp.Column)) for side in (one, two)]
+    return inside[0] != inside[1] and isinstance(one if inside[0] else two, exp.Column)
+
+
+def _same_part(part: exp.Expr, lefts: Scope, rights: Scope) -> tuple[int, int] | None:
     """Which part of the person both sides of an equality are, of how many; None where they are not the same."""
+    if not isinstance(part, exp.EQ):
+        return None
+    one, two = part.args["this"], part.args["expression"]
     for mine, theirs in ((one, two), (two, one)):
         left, right = lefts.part(mine), rights.part(theirs)
         if left is not None and left == right:
             return left
     return None
+
+
+def filtered(plan: Plan, predicate: Predicate) -> Plan:
+    """A filter over a plan; filters in a row become one."""
+    if isinstance(plan, Filter):
+        return Filter(source=plan.source, where=every([plan.where, predicate]))
+    return Filter(source=plan, where=predicate)
 
 
 def _moved(found: Typed, place: int, *, null: bool) -> Typed:

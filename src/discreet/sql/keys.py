@@ -8,17 +8,25 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from discreet.plan.calendar import first_start
-from discreet.plan.cells import MOST_VALUES, Axis
+from discreet.plan.cells import MOST_CELLS, MOST_VALUES, Axis
 from discreet.plan.expressions import Expression, Number, Start, Times, Whole, to_data
 from discreet.schema.column import Column, Label, Moment
 from discreet.schema.column import Number as NumberColumn
+from discreet.sql.moments import periods
+from discreet.sql.periods import period_of, starts, written
 from discreet.sql.scope import Scope
-from discreet.sql.typed import Choice, Day, Instant, Numeric, Truth, Typed, Words, typed
+from discreet.sql.typed import DAY_US, Choice, Day, Instant, Numeric, Truth, Typed, Words, typed
 from discreet.sql.where import Reader
 
 #: The bins that a quantile is searched in.
 MOST_BINS = 4096
+
+
+#: Among so many edges of periods a key's cell is searched; more are counted by the calendar.
+_MOST_SEARCHED = 64
+
+#: Periods by the days that they have at least.
+_PERIODS = {"hour": Fraction(1, 24), "day": Fraction(1), "week": Fraction(7), "month": Fraction(28)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,11 +54,38 @@ def key_of(node: exp.Expr, reader: Reader, scope: Scope) -> Key:
     axis = _declared_bins(found, column) or axis_of(found)
     if axis is None and not _discoverable(found):
         raise reader.source.refusal(
-            f"these keys can take more than {MOST_VALUES:,} values",
+            f"these keys can take more than {_most(found):,} values",
             at=node,
-            hint="declare bins for the column, or group by wider ones: floor(x / 100) * 100, date_trunc('month', d)",
+            hint=_wider(found, reader.source.words(node)),
         )
     return Key(node=node, typed=found, axis=axis)
+
+
+def _most(found: Typed) -> int:
+    """How many single values a key may have: of a category the owner has listed them all."""
+    return MOST_CELLS if isinstance(found.kind, Choice) else MOST_VALUES
+
+
+def _wider(found: Typed, words: str) -> str:
+    """Keys of which there are fewer, written out; bins in the declaration serve as well."""
+    low, high = found.expression.low, found.expression.high
+    assert low is not None and high is not None
+    match found.kind:
+        case Numeric(step=step):
+            width = (high - low + 1) * step / (MOST_VALUES - 2)
+            power = 0
+            while Fraction(10) ** power < width:
+                power += 1
+            while Fraction(10) ** (power - 1) >= width:
+                power -= 1
+            size = 10 ** abs(power)
+            return f"floor({words} / {size}) * {size}" if power >= 0 else f"floor({words} * {size}) / {size}"
+        case Day() | Instant():
+            days = (high - low) // (DAY_US if isinstance(found.kind, Instant) else 1) + 2
+            enough = (unit for unit, length in _PERIODS.items() if days < length * (MOST_VALUES - 2))
+            return f"date_trunc('{next(enough, 'year')}', {words})"
+        case _:
+            return "group by another column, or pick some of its values with CASE"
 
 
 def declared_axis(column: Column) -> Axis | None:
@@ -89,7 +124,7 @@ def axis_of(found: Typed) -> Axis | None:
     if isinstance(of, Start):
         return _starts(of, factor, found)
     low, high = of.low, of.high
-    if low is None or high is None or high - low >= MOST_VALUES:
+    if low is None or high is None or high - low >= _most(found):
         return None
     labels: tuple[Label, ...] = tuple(found.label(code * factor) for code in range(low, high + 1))
     return Axis(of=of, edges=tuple(range(low, high + 2)), null=of.null, labels=(*labels, None) if of.null else labels)
@@ -107,14 +142,18 @@ def _starts(start: Start, factor: int, found: Typed) -> Axis | None:
     """date_trunc: an axis over the days themselves, cut where a period starts."""
     low, high = start.low, start.day.high
     assert low is not None and high is not None
-    edges = [low]
-    while edges[-1] <= high:
-        edges.append(first_start(start.unit, edges[-1] + 1))
-        if len(edges) > MOST_VALUES:
-            return None
-    labels: tuple[Label, ...] = tuple(found.label(edge * factor) for edge in edges[:-1])
+    edges = starts(start.unit, low, high, most=MOST_VALUES)
+    if edges is None:
+        return None
+    labels: tuple[Label, ...] = tuple(written(edges[:-1], found.kind, factor))
     null = start.null
-    return Axis(of=start.day, edges=tuple(edges), null=null, labels=(*labels, None) if null else labels)
+    of: Expression = start.day
+    if len(edges) > _MOST_SEARCHED and start.unit != "week":
+        # Numbered from its first period on: an engine is slow to plan a search among many edges that are uneven.
+        of = periods(Typed(start.day, Day()), start.unit)
+        first = period_of(start.unit, low)
+        edges = tuple(range(first, first + len(edges)))
+    return Axis(of=of, edges=edges, null=null, labels=(*labels, None) if null else labels)
 
 
 def quantile_axis(found: Typed) -> Axis | None:

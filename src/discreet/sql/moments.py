@@ -191,12 +191,12 @@ def _difference(reader: Reads, node: exp.Expr) -> Typed:
     later, earlier = moment(reader, node.this), moment(reader, node.expression)
     unit = unit_name(node.args.get("unit"))
     if unit == "week":
-        days = algebra.minus(_periods(later, "day"), _periods(earlier, "day"))
+        days = algebra.minus(periods(later, "day"), periods(earlier, "day"))
         return Typed(algebra.over(days, Whole(7), "zero"), Numeric())
-    return Typed(algebra.minus(_periods(later, unit), _periods(earlier, unit)), Numeric())
+    return Typed(algebra.minus(periods(later, unit), periods(earlier, unit)), Numeric())
 
 
-def _periods(found: Typed, unit: str) -> Number:
+def periods(found: Typed, unit: str) -> Number:
     """How many periods began since some fixed one."""
     if isinstance(found.expression, Null):
         return Null()
@@ -204,9 +204,9 @@ def _periods(found: Typed, unit: str) -> Number:
         case "year":
             return whole(field(found, "year"))
         case "quarter":
-            return algebra.plus(algebra.times(_periods(found, "year"), Whole(4)), whole(field(found, "quarter")))
+            return algebra.plus(algebra.times(periods(found, "year"), Whole(4)), whole(field(found, "quarter")))
         case "month":
-            return algebra.plus(algebra.times(_periods(found, "year"), Whole(12)), _month(found))
+            return algebra.plus(algebra.times(periods(found, "year"), Whole(12)), _month(found))
         case "day":
             return day_of(found)
         case _ if unit in _FIXED:

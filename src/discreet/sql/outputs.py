@@ -16,7 +16,7 @@ from discreet.sql.aggregates import Aggregates, QuantileAsked, is_aggregate
 from discreet.sql.keys import Key
 from discreet.sql.scope import Scope
 from discreet.sql.text import Source, span
-from discreet.sql.where import Reader
+from discreet.sql.where import ARGUMENTS, Reader, check_arguments
 
 _OPERATORS: dict[type[exp.Expr], Any] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/"}
 _COMPARISONS: dict[type[exp.Expr], Any] = {
@@ -39,6 +39,9 @@ _CALLS: dict[type[exp.Expr], Any] = {
 }
 #: Larger literals, or smaller ones than one over it, make no sense beside counts and sums, and leave floats.
 _MOST_LITERAL = Fraction(10**18)
+
+#: What such a node may hold; an argument beside these would be passed over.
+_ARGUMENTS = {**ARGUMENTS, exp.Sqrt: frozenset({"this"})}
 
 _HINT = "arithmetic over aggregates: + - * /, round, abs, sqrt, floor, ceil, least, greatest, coalesce, nullif"
 
@@ -108,6 +111,8 @@ class Formulas:
         node = self._alias(node.unnest())
         if is_aggregate(node):
             return self._aggregate(node)
+        if type(node) in _ARGUMENTS:
+            self._check(node)
         match node:
             case exp.Literal() | exp.Neg(this=exp.Literal()):
                 value = self._reader().constant(node)
@@ -197,6 +202,12 @@ class Formulas:
                 "a quantile stands by itself in the select list", at=node, hint="select it, and compute with the answer"
             )
         return found
+
+    def _check(self, node: exp.Expr) -> None:
+        try:
+            check_arguments(node, _ARGUMENTS[type(node)])
+        except Refused as problem:
+            raise self.source.refusal(problem.reason, at=node, hint=_HINT) from None
 
     def _decimals(self, node: exp.Round) -> Formula:
         decimals = node.args.get("decimals")

@@ -269,15 +269,29 @@ class _Select:
                 ),
                 None,
             )
+            hidden = None if place is not None else self._hidden(node, formulas)
             found.append(
                 Order(
                     output=place,
-                    formula=None if place is not None else formulas.number(node),
+                    formula=None if place is not None or hidden is not None else formulas.number(node),
+                    hidden=hidden,
                     descending=bool(part.args.get("desc")),
                     nulls_first=bool(part.args.get("nulls_first")),
                 )
             )
         return tuple(found)
+
+    def _hidden(self, node: exp.Expr, formulas: Formulas) -> Output | None:
+        """A key or a quantile to order by that is not selected; None for a formula."""
+        if is_aggregate(node):
+            read = formulas.aggregates.read(node)
+            return (
+                Output(name="", quantile=formulas.aggregates.quantiles.index(read))
+                if isinstance(read, QuantileAsked)
+                else None
+            )
+        key = None if isinstance(node, exp.Literal) else formulas.key(node)
+        return None if key is None else Output(name="", key=key)
 
     def _limit(self, tree: exp.Select, order: tuple[Order, ...]) -> tuple[int | None, int]:
         found: list[int | None] = []

@@ -16,11 +16,21 @@ from discreet.sql.text import Source
 from discreet.sql.typed import Typed
 
 if TYPE_CHECKING:
-    pass
+    from collections.abc import Callable
 
 
 #: The person can always be called by this name, where no column has it.
 PERSON = "person"
+
+
+class Placed(exp.Expression):
+    """A subquery of a WITH clause, the names that it may use, and who reads it."""
+
+    def __init__(self, tree: exp.Expr, named: Mapping[str, exp.Expr], read: Callable[[exp.Expr], Relation]) -> None:
+        super().__init__()
+        self.tree = tree
+        self.named = named
+        self.read = read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,21 +11,12 @@ from sqlglot import exp
 from sqlglot.errors import ParseError, SqlglotError
 
 from discreet.errors import Refused
+from discreet.sql.grammar import syntax_fault
+from discreet.sql.scan import Fault, statements, too_large, too_many_arguments
 
-#: Bounds that hold before any parser sees the text: deeper nesting has crashed parsers.
-MOST_BYTES = 64 * 1024
-MOST_DEPTH = 32
-MOST_TOKENS = 10_000
-#: Chains of [1][1]… keep the parser busy, flat as they are; no question needs any.
-MOST_LOOKUPS = 50
+__all__ = ["Source", "parse", "span", "statements"]
 
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL)  # refusals are ours to word; it would print beside them
-
-_PIECE = re.compile(
-    r"""(?P<skip>'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|\s+)"""
-    r"""|(?P<open>[(\[{]|\bcase\b)|(?P<close>[)\]}]|\bend\b)|(?P<prefix>\bnot\b|[-+~!])|(?P<word>\w+|.)""",
-    re.IGNORECASE | re.DOTALL,
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +63,7 @@ def span(node: exp.Expr) -> tuple[int, int] | None:
 def parse(text: str) -> tuple[Source, exp.Expr]:
     """One statement as a syntax tree; anything else is refused, before parsing where it is too large."""
     source = Source(text=text)
-    _bounded(source)
+    _without(source, too_large(text))
     try:
         trees = [tree for tree in sqlglot.parse(text, dialect="duckdb") if tree is not None]
     except ParseError as problem:
@@ -83,48 +74,15 @@ def parse(text: str) -> tuple[Source, exp.Expr]:
         raise source.refusal("there is no question here", hint="SELECT count(*) FROM patients")
     if len(trees) > 1:
         raise source.refusal("one question at a time", at=trees[1], hint="ask the statements one by one")
+    # What the parser forgave, and what it dropped.
+    _without(source, syntax_fault(text) or too_many_arguments(text))
     return source, trees[0]
 
 
-def statements(text: str) -> list[str]:
-    """The statements of a batch, cut at semicolons that stand in no text, name or comment.
-
-    >>> statements("select ';' from a; -- b;\\nselect 2;")
-    ["select ';' from a", '-- b;\\nselect 2']
-    """
-    found, start = [], 0
-    for piece in _PIECE.finditer(text):
-        if piece.group() == ";":
-            found.append(text[start : piece.start()])
-            start = piece.end()
-    found.append(text[start:])
-    return [each.strip() for each in found if _says_something(each)]
-
-
-def _says_something(text: str) -> bool:
-    return any(piece.lastgroup != "skip" for piece in _PIECE.finditer(text))
-
-
-def _bounded(source: Source) -> None:
-    if len(source.text.encode("utf-8", "surrogatepass")) > MOST_BYTES:
-        raise Refused(f"a question may have at most {MOST_BYTES // 1024} KB")
-    if "\0" in source.text or any("\ud800" <= letter <= "\udfff" for letter in source.text):
-        raise Refused("a question must be plain text")
-    depth = prefixes = tokens = lookups = 0
-    for piece in _PIECE.finditer(source.text):
-        kind = piece.lastgroup
-        if kind == "skip":
-            continue
-        tokens += 1
-        prefixes = prefixes + 1 if kind == "prefix" else 0
-        lookups += piece.group() == "["
-        depth += (kind == "open") - (kind == "close" and depth > 0)
-        if depth > MOST_DEPTH or prefixes > MOST_DEPTH or tokens > MOST_TOKENS or lookups > MOST_LOOKUPS:
-            raise source.refusal(
-                f"this is too long or nested deeper than {MOST_DEPTH} levels",
-                at=piece.span(),
-                hint="write it flatter",
-            )
+def _without(source: Source, fault: Fault | None) -> None:
+    """Refuse a text with a fault."""
+    if fault is not None:
+        raise source.refusal(fault.reason, at=(fault.start, fault.end), hint=fault.hint)
 
 
 def _unparsed(source: Source, problem: ParseError) -> Refused:

@@ -44,6 +44,19 @@ _SCALARS = {**ARITHMETIC, **TEXTS, **MOMENTS, **CASTS}
 _HINT = "conditions are =, <>, <, <=, >, >=, BETWEEN, IN, LIKE, IS NULL, AND, OR, NOT"
 
 
+#: What is known in arithmetic over rows and over aggregates, with the arguments that are.
+ARGUMENTS = {type_: known for type_, (_, known) in _SCALARS.items()}
+
+
+def check_arguments(node: exp.Expr, known: frozenset[str]) -> None:
+    """Refuse a node with an argument that would be passed over, or without one that it needs."""
+    if any(value and name not in known for name, value in node.args.items()):
+        raise refusal_of(node)
+    if any(required and node.args.get(name) is None for name, required in node.arg_types.items()):
+        name = node.sql_name().lower() if isinstance(node, exp.Func) else "this"
+        raise Refused(f"{name} of what?")
+
+
 class Scope(Protocol):
     """What names mean."""
 
@@ -121,8 +134,9 @@ class Reader:
         if isinstance(node, _CONDITIONS):
             return self._truth(node)
         known = _SCALARS.get(type(node))
-        if known is None or any(value and name not in known[1] for name, value in node.args.items()):
+        if known is None:
             raise refusal_of(node)
+        check_arguments(node, known[1])
         return known[0](self, node)
 
     def _column(self, node: exp.Column) -> Typed:

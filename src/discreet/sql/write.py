@@ -103,6 +103,22 @@ def count_sql(cells: Cells, region: Region, *, names: Names) -> str:
     return "\n".join(lines)
 
 
+def places_sql(plan: Plan, axes: tuple[Axis, ...], region: Region, *, names: Names) -> str:
+    """Every row that has a cell on each axis, as the numbers of those cells: p0, p1, ...
+
+    Guarantee: a row of a unit outside `region` is left out, and what a row becomes depends on that row alone.
+    """
+    rows = _relation(plan, names, region)
+    listed = [f"CAST({_place(axis)} AS {_narrow(axis.size)}) AS p{turn}" for turn, axis in enumerate(axes)]
+    conditions = [*rows.conditions, *(_within(axis) for axis in axes)]
+    return "\n".join([f"SELECT {', '.join(listed)}", f"FROM {rows.text}", *_where(conditions)])
+
+
+def _narrow(size: int) -> str:
+    """The narrowest type for numbers below `size`."""
+    return "UTINYINT" if size <= 1 << 8 else "USMALLINT" if size <= 1 << 16 else "UINTEGER"
+
+
 def _given(statistic: Statistic, others: tuple[Statistic, ...]) -> tuple[str, Predicate]:
     """What a count counts, and its condition. A count where a summed column is not NULL is a count of that column."""
     if isinstance(statistic, Rows):

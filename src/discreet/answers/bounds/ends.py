@@ -167,8 +167,7 @@ def stage_price(version: Version, plan: Plan, found: Sequence[Search], *, share:
             sets=((),),
             statistics=(),
             quantiles=tuple(
-                Sought.by(step.mechanism, axis=step.cells.axes[-1])  # type: ignore[arg-type]
-                for step in numbered
+                Sought.by(step.mechanism, axis=step.cells.axes[-1], turn=step.quantile) for step in numbered
             ),
         ),
         reach=reached,
@@ -184,7 +183,7 @@ def _steps(plan: Plan, search: Search, reached: Reach, *, share: Fraction) -> li
             place=0,
             quantile=0,
             cells=Cells(plan=plan, axes=(search.axis(end),), statistics=(Rows(),)),
-            mechanism=search.mechanism(end, epsilon=epsilon, rows=reached.rows),  # type: ignore[arg-type]
+            mechanism=search.mechanism(end, epsilon=epsilon, rows=reached.rows),
             share=Fraction(1, len(search.wanted)),
         )
         for end in search.wanted

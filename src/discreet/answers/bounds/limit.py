@@ -77,7 +77,7 @@ def limit_price(version: Version, *, epsilon: Fraction, cells: int, for_epsilon:
                 place=0,
                 quantile=0,
                 cells=Cells(plan=plan, axes=(axis,), statistics=(Rows(),)),
-                mechanism=mechanism,  # type: ignore[arg-type]  # the curator takes any choice among bins
+                mechanism=mechanism,
                 share=Fraction(1),
             ),
         ),

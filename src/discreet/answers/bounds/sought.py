@@ -10,19 +10,27 @@ from discreet import exact
 from discreet.mechanisms.rank import RankChoice
 from discreet.plan.cells import Axis
 from discreet.plan.inquiry import Quantile
+from discreet.plan.price import Choice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sought(Quantile):
-    """A bin beyond which few rows lie: a share of them, `fraction`, and `spare` more."""
+    """A bin beyond which few rows lie: a share of them, `fraction`, and `spare` more.
+
+    `turn`: its number among the choices of one errand, by which the errand reads them. Another order is another errand.
+    """
 
     spare: int
     below: bool
+    turn: int = 0
 
     @staticmethod
-    def by(mechanism: RankChoice, *, axis: Axis) -> Sought:
+    def by(mechanism: Choice, *, axis: Axis, turn: int = 0) -> Sought:
         """What a mechanism seeks among the bins of an axis."""
-        return Sought(axis=axis, fraction=mechanism.fraction, spare=mechanism.spare, below=mechanism.descending)
+        assert isinstance(mechanism, RankChoice)
+        fraction, spare = mechanism.fraction, mechanism.spare
+        return Sought(axis=axis, fraction=fraction, spare=spare, below=mechanism.descending, turn=turn)
 
     def to_data(self) -> Any:
-        return ["limit", self.axis.to_data(), exact.write(Fraction(self.fraction)), self.spare, self.below]
+        fraction = exact.write(Fraction(self.fraction))
+        return ["limit", self.axis.to_data(), fraction, self.spare, self.below, self.turn]

@@ -39,3 +39,37 @@ def _to(value: NDArray[Any], digits: int) -> NDArray[np.float64]:
         power = 10.0**-digits
         return np.asarray(np.round(value / power) * power)
     return np.asarray(np.round(value * 10.0**digits) / 10.0**digits)
+
+
+def meaningful_within(values: NDArray[Any], lows: NDArray[Any], highs: NDArray[Any]) -> NDArray[np.float64]:
+    """`meaningful` by half of what lies between two ends, and still between them.
+
+    >>> meaningful_within(np.array([1234.5678, 0.96]), np.array([1200.0, 0.5]), np.array([1269.0, 0.96])).tolist()
+    [1235.0, 0.96]
+    """
+    with np.errstate(invalid="ignore"):  # no end on either side
+        found = meaningful(values, (highs - lows) / 2)
+    return np.asarray(np.clip(found, lows, highs) + 0.0, dtype=np.float64)
+
+
+def meaningful_whole(values: NDArray[Any], half_width: int) -> NDArray[Any]:
+    """Whole numbers, of any size, rounded to the second digit of their half width.
+
+    >>> meaningful_whole(np.array([1234567, -85]), 4321).tolist()
+    [1234600, -100]
+    """
+    unit = whole_unit(half_width)
+    if unit == 1:
+        return values
+    if values.dtype != object and np.abs(values).max(initial=0) > 2**62:
+        values = values.astype(object)
+    return np.asarray((values + unit // 2) // unit * unit)
+
+
+def whole_unit(half_width: int) -> int:
+    """What a whole number is rounded to: two digits of its half width are left.
+
+    >>> [whole_unit(width) for width in (0, 7, 99, 100, 4321)]
+    [1, 1, 1, 10, 100]
+    """
+    return int(10 ** max(0, len(str(half_width)) - _DIGITS))

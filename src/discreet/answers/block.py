@@ -1,0 +1,260 @@
+"""One grouping set of an answer: its noisy vectors as labels, numbers, intervals. Post-processing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.plan import formula
+from discreet.release import Cell, Interval, drowned
+from discreet.sql.asked import Asked, Output
+from discreet.sql.keys import middle
+from discreet.sql.typed import Numeric
+
+#: How many digits mean something is judged at one confidence, so that an answer has one value whoever reads it.
+_DIGITS_AT = Fraction(95, 100)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Block:
+    """One grouping set: its noisy vectors over the groups, discovered keys first, then the axes, row-major."""
+
+    asked: Asked
+    place: int
+    keys: tuple[tuple[int | str | None, ...], ...] | None
+    shape: tuple[int, ...]
+    values: dict[int, NDArray[Any]] = field(default_factory=dict)
+    laws: dict[int, Any] = field(default_factory=dict)
+    thresholds: dict[int, int] = field(default_factory=dict)
+    bins: dict[int, NDArray[np.int64]] = field(default_factory=dict)
+    bought: dict[int, Fraction] = field(default_factory=dict)
+    ends: dict[tuple[Output, Fraction], tuple[NDArray[np.float64], NDArray[np.float64]]] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.full, dtype=np.int64))
+
+    @property
+    def full(self) -> tuple[int, ...]:
+        return self.shape if self.keys is None else (len(self.keys), *self.shape)
+
+    def vectors(self) -> list[NDArray[Any]]:
+        """The noisy vectors by the numbers of their statistics."""
+        return [self.values[index] for index in range(len(self.asked.inquiry.statistics))]
+
+    def kept(self) -> NDArray[np.int64]:
+        """The groups that HAVING keeps, in the order of their keys as selected."""
+        order = self._by_keys()
+        if self.asked.having is None:
+            return order
+        held = np.broadcast_to(formula.evaluate(self.asked.having, self.vectors()), self.size)
+        kept: NDArray[np.int64] = order[held[order] == 1]
+        return kept
+
+    def _by_keys(self) -> NDArray[np.int64]:
+        shown = [output.key for output in self.asked.outputs if output.key is not None]
+        rest = [key for key in range(len(self.asked.keys)) if key not in shown]
+        keys = list(dict.fromkeys([*shown, *rest]))
+        turns = [turn for turn in map(self._turn, keys) if turn is not None]
+        if turns == sorted(turns) and len(turns) == len(self.full):
+            return np.arange(self.size)  # row-major already
+        return np.lexsort([self._ranks(key) for key in reversed(keys)])
+
+    def _ranks(self, key: int) -> NDArray[np.int64]:
+        """`positions`; of several discovered keys, which share one dimension, each by its own values, NULL last."""
+        positions = self.positions(key)
+        asked = self.asked
+        if self.keys is None or asked.keys[key].axis is not None or len(asked.inquiry.keys) < 2:
+            return positions
+        values = [found[self._unknown(key)] for found in self.keys]
+        known: list[Any] = sorted({value for value in values if value is not None})
+        ranks = {value: rank for rank, value in enumerate([*known, None])}
+        return np.array([ranks[value] for value in values], dtype=np.int64)[positions]
+
+    def _unknown(self, key: int) -> int:
+        """Which of the discovered keys a key is."""
+        return [place for place, known in enumerate(self.asked.keys) if known.axis is None].index(key)
+
+    def positions(self, key: int) -> NDArray[np.int64]:
+        """For each group, which of the key's values it has; -1 where the set sums over the key."""
+        turn = self._turn(key)
+        if turn is None:
+            return np.full(self.size, -1)
+        full = self.full
+        inner = int(np.prod(full[turn + 1 :], dtype=np.int64))
+        outer = int(np.prod(full[:turn], dtype=np.int64))
+        return np.tile(np.repeat(np.arange(full[turn]), inner), outer)
+
+    def _turn(self, key: int) -> int | None:
+        """Which dimension of the block a key is; None where the set sums over it."""
+        axis = self.asked.axis_of(self.place, key)
+        if axis is not None:
+            return axis + (self.keys is not None)
+        return 0 if self.keys is not None and self.asked.keys[key].axis is None else None
+
+    def places(self, key: int) -> list[int | None]:
+        """`positions`, with None for NULL and where the set sums over the key."""
+        labels = self._labels(key)
+        found = self.positions(key).tolist()
+        return [None if label is None else place for place, label in zip(found, labels, strict=True)]
+
+    def cells(self, output: Output) -> list[Cell]:
+        """One column of the answer."""
+        if output.key is not None:
+            return self._labels(output.key)
+        if output.grouping is not None:
+            return [int(output.grouping not in self.asked.sets[self.place])] * self.size
+        if output.quantile is not None:
+            return self._chosen(output.quantile)
+        assert output.formula is not None
+        return self._meaningful(output)
+
+    def sortable(self, output: Output) -> list[Cell]:
+        """What a column is sorted by: numbers as they were drawn, with all their digits."""
+        return self.cells(output) if output.formula is None else self._evaluated(output)
+
+    def _labels(self, key: int) -> list[Cell]:
+        asked = self.asked
+        positions = self.positions(key)
+        axis = asked.axis_of(self.place, key)
+        if axis is not None:
+            labels: Sequence[Cell] = asked.inquiry.sets[self.place][axis].labels
+        elif self.keys is not None and asked.keys[key].axis is None:
+            turn = self._unknown(key)
+            labels = [asked.keys[key].label(found[turn]) for found in self.keys]
+        else:
+            return [None] * self.size
+        told = np.empty(len(labels), dtype=object)
+        told[:] = labels
+        return list(told[positions].tolist())
+
+    def _evaluated(self, output: Output) -> list[Cell]:
+        whole = self._whole(output)
+        if whole is not None:
+            return list(self.values[whole].tolist())
+        assert output.formula is not None
+        return numbers(np.broadcast_to(formula.evaluate(output.formula, self.vectors()), self.size))
+
+    def _meaningful(self, output: Output) -> list[Cell]:
+        """The numbers of a column, with no more digits than the noise leaves meaningful."""
+        whole = self._whole(output)
+        if whole is not None:
+            width = self.laws[whole].half_width(_DIGITS_AT)
+            return list(formula.meaningful_whole(self.values[whole], width).tolist())
+        assert output.formula is not None
+        values = np.broadcast_to(formula.evaluate(output.formula, self.vectors()), self.size)
+        return numbers(formula.meaningful_within(values, *self._ends(output, _DIGITS_AT)))
+
+    def _chosen(self, quantile: int) -> list[Cell]:
+        """A quantile: the middle of a bin, with no more digits than its interval leaves meaningful."""
+        asked = self.asked.quantiles[quantile]
+        found = [middle(asked.quantile.axis, asked.typed, int(bin_)) for bin_ in self.bins[quantile][:, 1]]
+        if not isinstance(asked.typed.kind, Numeric):
+            return list(found)
+        lows, highs = zip(*self._bin_ends(quantile, self.bought[quantile]), strict=True) if found else ((), ())
+        rounded = formula.meaningful_within(*(np.array(each, dtype=np.float64) for each in (found, lows, highs)))
+        return [int(new) if isinstance(old, int) else new for old, new in zip(found, rounded.tolist(), strict=True)]
+
+    def _whole(self, output: Output) -> int | None:
+        """The statistic that an output is, as it was drawn: whole numbers."""
+        plain = output.plain
+        if plain is None or plain[1] != 1 or self.values[plain[0]].dtype.kind == "f":
+            return None
+        return plain[0]
+
+    def interval(self, output: Output, confidence: Fraction) -> list[Interval]:
+        """Where the exact numbers of a column lie."""
+        if output.key is not None or output.grouping is not None:
+            return [None] * self.size
+        if output.quantile is not None:
+            return self._bin_ends(output.quantile, confidence)
+        whole = self._whole(output)
+        if self._of_found(output):
+            return self._found(output, confidence)
+        if whole is not None:
+            width = self.laws[whole].half_width(confidence)
+            return [(value - width, value + width) for value in self.values[whole].tolist()]
+        low, high = self._ends(output, confidence)
+        return [_ends(one, two) for one, two in zip(numbers(low), numbers(high), strict=True)]
+
+    def _ends(self, output: Output, confidence: Fraction) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        assert output.formula is not None
+        if (output, confidence) not in self.ends:
+            laws = [self.laws[index] for index in range(len(self.asked.inquiry.statistics))]
+            low, high = formula.interval(output.formula, self.vectors(), laws, confidence)
+            self.ends[output, confidence] = np.broadcast_to(low, self.size), np.broadcast_to(high, self.size)
+        return self.ends[output, confidence]
+
+    def drowned(self, output: Output, confidence: Fraction) -> NDArray[np.bool_]:
+        """Whether each number of a column is no larger than its noise."""
+        whole = self._whole(output)
+        if self._of_found(output):
+            return np.zeros(self.size, dtype=np.bool_)  # a key that shows is no noise
+        if output.quantile is not None:
+            pairs = zip(self.cells(output), self._bin_ends(output.quantile, confidence), strict=True)
+            found = [drowned(cell, ends) for cell, ends in pairs]
+        elif whole is not None:
+            width = float(self.laws[whole].half_width(confidence))
+            return np.abs(self.values[whole].astype(np.float64)) <= width
+        else:
+            assert output.formula is not None
+            low, high = self._ends(output, confidence)
+            value = np.broadcast_to(formula.evaluate(output.formula, self.vectors()), self.size)
+            return ~(np.abs(value) > (high - low) / 2)
+        return np.array(found, dtype=np.bool_)
+
+    def _of_found(self, output: Output) -> bool:
+        """Whether a column is computed from numbers by which keys were discovered."""
+        return output.formula is not None and not self.thresholds.keys().isdisjoint(formula.cells(output.formula))
+
+    def _found(self, output: Output, confidence: Fraction) -> list[Interval]:
+        """The numbers of persons of keys that were discovered by these very numbers, or multiples of them.
+
+        Because: a key shows only where its noisy number reaches the threshold. Of keys below it those show
+        whose noise is large, and by how much it is over tells nothing about the key (the noise has no
+        memory): only a number that is over by more than `width` is evidence. For the others a tail of
+        (1 - confidence) / 4 becomes at most twice as likely, since they show at least every other time.
+        """
+        plain = output.plain
+        if plain is None or plain[1] <= 0:
+            return [None] * self.size
+        index, step = plain
+        width = self.laws[index].half_width(1 - (1 - confidence) / 2)
+        sure = self.thresholds[index] + width
+        found: list[Interval] = []
+        for value in self.values[index].tolist():
+            low, high = value - width if value > sure else 1, value + width
+            found.append((low, high) if step == 1 else (float(low * step), float(high * step)))
+        return found
+
+    def _bin_ends(self, quantile: int, confidence: Fraction) -> list[Interval]:
+        """A quantile's interval was bought at one confidence; at a higher one only the bounds are sure."""
+        asked = self.asked.quantiles[quantile]
+        edges = asked.quantile.axis.edges
+        if confidence > self.bought[quantile]:
+            return [_ends(asked.typed.label(edges[0]), asked.typed.label(edges[-1] - 1))] * self.size
+        return [
+            _ends(asked.typed.label(edges[low]), asked.typed.label(edges[high + 1] - 1))
+            for low, _, high in self.bins[quantile]
+        ]
+
+
+def _ends(low: Cell, high: Cell) -> Interval:
+    """An interval; None where it has no end."""
+    if low is None or high is None or math.inf in (-low if isinstance(low, float) else 0, high):
+        return None
+    return low, high
+
+
+def numbers(found: NDArray[Any]) -> list[Cell]:
+    """Floats as Python's, NaN as NULL."""
+    numbers = np.asarray(found, dtype=np.float64)
+    if not np.isnan(numbers).any():
+        return list(numbers.tolist())
+    return [None if value != value else value for value in numbers.tolist()]

@@ -1,0 +1,85 @@
+"""Repeats: a statement that was answered in a batch is answered from it, free, when it is asked alone.
+
+Because: what the batch stored was charged, and reading it again is post-processing. It is given only to a question that
+the batch asked, in any spelling: whoever asks for less than was asked before gets the exactness that they pay for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from discreet.answers.refine import Reading
+from discreet.curator import Curator, Version
+from discreet.errors import Refused, UsageError
+from discreet.measurement import Measurement
+from discreet.plan.inquiry import Inquiry
+from discreet.sql.asked import Asked
+from discreet.sql.text import statements
+
+#: How a statement's text is read.
+Reads = Callable[[str], Asked]
+
+#: How the text of a release begins that no SQL asked for.
+ERRAND = "discreet bounds "
+
+#: What stands between the statements of a batch.
+BETWEEN = ";\n"
+
+#: Answers seen to be of one statement. What is stored never changes, and ids are drawn at random, once for ever.
+_SINGLE: set[str] = set()
+
+
+def in_batches(asked: Asked, *, version: Version, curator: Curator, reads: Reads) -> Iterator[Reading]:
+    """Readings of a question in the stored answers of batches that asked it."""
+    own, begins = asked.inquiry.question(), asked.inquiry.groups()
+    for (table, number, question), ids in list(curator.ledger.state.questions.items()):
+        if (table, number) != (version.table, version.number) or question == own or not question.startswith(begins):
+            continue
+        for id_ in ids:
+            if id_ in _SINGLE:
+                continue
+            if r"\n" not in curator.ledger.answer(id_):  # one statement on one line: no need to take it apart
+                _SINGLE.add(id_)
+                continue
+            measurement = curator.stored(id_)
+            whole = _measured(measurement, own, reads=reads)
+            if whole is not None and whole.question() == question:
+                yield Reading(asked=asked, measurement=measurement, within=whole)
+
+
+def _measured(measurement: Measurement, own: str, *, reads: Reads) -> Inquiry | None:
+    """All that a batch measured over its groups; None where it is no batch or did not ask this question."""
+    texts = statements(measurement.text)
+    if len(texts) < 2:
+        return None
+    try:
+        inquiries = [reads(text).inquiry for text in texts]
+    except Refused:  # a public table that it named has changed
+        return None
+    return _together(inquiries) if own in [inquiry.question() for inquiry in inquiries] else None
+
+
+def _together(inquiries: Sequence[Inquiry]) -> Inquiry:
+    """What several questions over the same groups measure, each thing once."""
+    return replace(
+        inquiries[0],
+        statistics=tuple(dict.fromkeys(part for inquiry in inquiries for part in inquiry.statistics)),
+        quantiles=tuple(dict.fromkeys(part for inquiry in inquiries for part in inquiry.quantiles)),
+    )
+
+
+def alone(measurement: Measurement) -> str:
+    """The one statement of a release that is to be measured again; refuses those that cannot be, with what can."""
+    texts = statements(measurement.text)
+    if measurement.text.startswith(ERRAND):
+        raise UsageError(
+            f"release {measurement.id} is of {measurement.text!r}, which finds its bounds step by step",
+            hint=f"{measurement.text} --epsilon E, with a larger one, finds them anew",
+        )
+    if len(texts) != 1:
+        raise UsageError(
+            f"release {measurement.id} answers {len(texts)} statements of a batch together",
+            hint=f'discreet query --fresh --epsilon E "{" ".join(texts[0].split())}", then again the release of that',
+        )
+    return texts[0]

@@ -1,0 +1,85 @@
+"""A project's folder: found at or above a place, or made, with its discreet.toml and its ledger."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+
+from discreet import exact
+from discreet.errors import ProjectError
+from discreet.ledger.ledger import Ledger
+from discreet.ledger.place import state_root
+from discreet.schema.edit import write
+from discreet.schema.file import DEFAULT_LEDGER, NAME, ProjectFile, read_file
+from discreet.schema.schema import Budget
+from discreet.standing import budget_of
+
+_SQLITE = "sqlite:///"
+
+
+def nearest(path: str | PathLike[str]) -> Path:
+    """The nearest folder at or above `path` that holds a discreet.toml."""
+    start = Path(path).resolve()
+    if not start.exists():
+        raise ProjectError(f"there is no folder {str(path)!r}")
+    for folder in (start, *start.parents):
+        if (folder / NAME).is_file():
+            return folder
+    raise ProjectError(f"there is no {NAME} here or above", hint="discreet init makes one")
+
+
+def make(path: str | PathLike[str], *, epsilon: object = None, delta: object = None) -> Path:
+    """Write a new discreet.toml and an empty ledger; refuses to overwrite."""
+    folder = Path(path)
+    if (folder / NAME).exists():
+        return _complete(folder.resolve())
+    if (folder / ".discreet" / "ledger.db").exists():
+        raise ProjectError(f"there is a ledger here but no {NAME}", hint=f"bring {NAME} back; a ledger is for ever")
+    text = f'[project]\nledger = "{DEFAULT_LEDGER}"\n'
+    if (budget := budget_of(epsilon, delta)) is not None:
+        text += _budget_line(budget) + "\n"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write(folder / NAME, text)
+    except OSError as problem:
+        raise ProjectError(f"cannot write {NAME} in {str(path)!r}: {problem.strerror}") from None
+    try:
+        return _complete(folder.resolve())
+    except BaseException:
+        (folder / NAME).unlink()
+        raise
+
+
+def ledger_path(folder: Path, file: ProjectFile) -> Path:
+    """Where the ledger lies."""
+    if not file.ledger.startswith(_SQLITE):
+        raise ProjectError(f"[project] ledger = {file.ledger[:40]!r} is not known", hint=f'ledger = "{DEFAULT_LEDGER}"')
+    return folder / file.ledger.removeprefix(_SQLITE)
+
+
+def refuse_state_inside(folder: Path) -> None:
+    """The key and the head lie outside the project, or restoring its folder would restore the budget unseen."""
+    state = state_root()
+    if not state.is_absolute() or folder.resolve() in (state.resolve(), *state.resolve().parents):
+        raise ProjectError(
+            "the state folder lies inside the project folder",
+            hint="set DISCREET_STATE to an absolute path outside it, or keep the project in a folder of its own",
+        )
+
+
+def _complete(folder: Path) -> Path:
+    """Make the ledger of a project that has none yet."""
+    path = ledger_path(folder, read_file(folder / NAME))
+    if path.exists():
+        raise ProjectError(f"there is a {NAME} here already", hint="discreet add FILE declares a table")
+    refuse_state_inside(folder)
+    Ledger.create(path).close()
+    ignore = path.parent / ".gitignore"
+    if ignore.parent.name == ".discreet" and not ignore.exists():
+        ignore.write_text("*\n")  # copies of private tables lie here
+    return folder
+
+
+def _budget_line(budget: Budget) -> str:
+    epsilon, delta = (exact.show(part, digits=40) for part in (budget.epsilon, budget.delta))
+    return f"budget = {{ epsilon = {epsilon}, delta = {delta} }}"

@@ -1,0 +1,288 @@
+"""Programs: fits that choose their next step by what the earlier ones said. They see noisy values alone.
+
+A program reserves its whole guarantee in one charge, and draws its steps from that. It is the second, and last,
+place where exact numbers and randomness meet; what `curator` promises holds here for every step:
+
+1. No data is touched before the step is durable, and the steps' losses stay within the reservation.
+2. Nothing is refunded. A draw that raises is one constant sentence, and ends the program.
+3. The event of the step is the event that the draw returns; they are compared.
+4. What a step drew is stored before it is shown, and what is shown is read back from the store.
+
+So a program that is started again, after a crash or to get the same model once more, reads its steps from the
+ledger and draws only what was never stored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.accounting import events
+from discreet.accounting.events import Event, Reserved, Together
+from discreet.accounting.region import Region
+from discreet.curator import Curator, Version
+from discreet.engines.engine import Coded, Tables
+from discreet.errors import LedgerFault, QueryFailed
+from discreet.measurement import Measurement
+from discreet.mechanisms.exponential import Exponential
+from discreet.mechanisms.gaussian import DiscreteGaussian
+from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.plan.cells import Axis
+from discreet.plan.price import Price
+from discreet.plan.relation import Scan
+from discreet.plan.stability import reach, sensitivity
+from discreet.plan.statistics import Rows
+
+Law = DiscreteLaplace | DiscreteGaussian
+
+#: A choice's epsilon is a square root, rounded down to this grid.
+_GRID = 10**12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """What a marginal is scored by, all of it public: score = weight * |exact - estimate|_1 - penalty."""
+
+    estimate: NDArray[np.int64]
+    weight: int
+    penalty: int
+
+
+class Program:
+    """A reservation over one version of a declared table, and the next step of it.
+
+    Shares are parts of the reservation: of its rho, or of its epsilon where it is pure.
+    """
+
+    def __init__(self, curator: Curator, version: Version, reservation: str) -> None:
+        self.version = version
+        self.id = reservation
+        self._curator = curator
+        self._event = curator.ledger.reservation(reservation).event
+        self._spent: list[events.Loss] = []
+        scan = Scan(table=version.table, version=version.number)
+        self.moves = sensitivity(Rows(), reach(scan, {version.table: version.schema}), touched=1)
+        self._scan = scan
+
+    @property
+    def event(self) -> Reserved:
+        """What was reserved."""
+        return self._event
+
+    @property
+    def steps(self) -> int:
+        """How many steps were taken, in this run or read back."""
+        return len(self._spent)
+
+    @property
+    def left(self) -> Fraction:
+        """The share that is left."""
+        if self._event.epsilon is not None:
+            spent = sum((loss.epsilon or Fraction(0) for loss in self._spent), Fraction(0))
+            return 1 - spent / self._event.epsilon
+        return 1 - sum((loss.rho for loss in self._spent), Fraction(0)) / self._event.rho
+
+    def law(self, share: Fraction) -> Law:
+        """The noise on one marginal that costs this share, exactly."""
+        if self._event.epsilon is not None:
+            return DiscreteLaplace(scale=self.moves.l1 / (self._event.epsilon * share))
+        return DiscreteGaussian(sigma2=Fraction(self.moves.l2_squared) / (2 * self._event.rho * share))
+
+    def share_of(self, law: Law) -> Fraction:
+        """The share that noise of this law on one marginal costs: the inverse of `law`."""
+        if isinstance(law, DiscreteLaplace):
+            assert self._event.epsilon is not None
+            return Fraction(self.moves.l1) / (law.scale * self._event.epsilon)
+        return Fraction(self.moves.l2_squared) / (2 * law.sigma2 * self._event.rho)
+
+    def choice(self, share: Fraction) -> Fraction:
+        """The epsilon of a choice by the exponential mechanism that costs this share at most.
+
+        In rho a choice of epsilon costs epsilon^2 / 8.
+        """
+        return self.pure(share) if self._event.epsilon is not None else _root(8 * self._event.rho * share)
+
+    def pure(self, share: Fraction) -> Fraction:
+        """The epsilon of a pure mechanism that costs this share at most: epsilon^2 / 2 in rho."""
+        if self._event.epsilon is not None:
+            return self._event.epsilon * share
+        return _root(2 * self._event.rho * share)
+
+    def run(self, price: Price) -> Measurement:
+        """A priced inquiry as one step: choices of bounds, keys that are found."""
+        question = price.inquiry.question()
+
+        def draw(curator: Curator) -> tuple[Any, Event]:
+            parts, event = curator.draw(price, curator.tables(price, [self.version], {}))
+            return json.loads(Measurement(id=self.id, text="", parts=parts, event=event).to_text()), event
+
+        return Measurement.from_text(json.dumps(self.step({"run": question}, price.event, draw)))
+
+    def cut(self, axes: tuple[Axis, ...]) -> Cut:
+        """The table cut by axes, to be measured. Reads nothing yet."""
+        return Cut(self, axes)
+
+    def finish(self, summary: str) -> None:
+        """Store what the program came to, under its charge. Noisy and public facts only."""
+        self._curator.ledger.store(self.id, summary)
+
+    def read(self, axes: tuple[Axis, ...]) -> Coded:
+        """The rows as numbers of cells, for `Cut` alone."""
+        file = self._curator.folder / self.version.file
+        tables = Tables(files={self._scan: file})
+        return self._curator.engine.coded(self._scan, axes, Region.whole(), tables=tables)
+
+    def step(self, of: Any, event: Event, draw: Callable[[Curator], tuple[Any, Event]]) -> Any:
+        """Take one step: read it back where it is stored, else pay, draw, store, and read it back."""
+        ledger = self._curator.ledger
+        digest = hashlib.sha256(json.dumps(of, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+        known = ledger.reservation(self.id).steps
+        number = len(self._spent)
+        loss = events.loss(event)
+        if number < len(known) and known[number].id in ledger.state.answers:
+            step = known[number]
+            if (step.of, step.loss) != (digest, loss):
+                raise LedgerFault(
+                    f"step {step.id} is another one than this program takes",
+                    hint="it was started by another version of Discreet; start anew with --fresh",
+                )
+        else:
+            step = ledger.step(self.id, event, of=digest)
+            try:
+                noisy, happened = draw(self._curator)
+            except Exception:  # whatever it was may quote a cell: say one constant thing
+                ledger.fail(self.id)
+                raise QueryFailed from None
+            if happened != event:
+                ledger.fail(self.id)
+                raise LedgerFault("the noise drawn is not the noise charged", hint="this is a defect; please report it")
+            ledger.store(step.id, json.dumps(noisy, separators=(",", ":")))
+        self._spent.append(loss)
+        return json.loads(ledger.answer(step.id))
+
+
+def _root(square: Fraction) -> Fraction:
+    """A square root, rounded down."""
+    return Fraction(math.isqrt(square.numerator * _GRID**2 // square.denominator), _GRID)
+
+
+class Cut:
+    """A table cut by axes, and perhaps by coarser cells of them. Its exact rows are read when a draw needs them."""
+
+    def __init__(self, program: Program, axes: tuple[Axis, ...], groups: tuple[NDArray[np.int64], ...] = ()) -> None:
+        self.program = program
+        self.axes = axes
+        self.groups = groups or tuple(np.arange(axis.size) for axis in axes)
+        self._finer: Cut | None = None
+        self._exact: Coded | None = None
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        return tuple(int(group.max()) + 1 for group in self.groups)
+
+    def merged(self, groups: tuple[NDArray[np.int64], ...]) -> Cut:
+        """The same table over coarser cells: cell c of axis i becomes `groups[i][c]`."""
+        if self._finer is not None or [len(group) for group in groups] != [axis.size for axis in self.axes]:
+            raise ValueError("cells are merged once, those of each axis")
+        found = Cut(self.program, self.axes, groups)
+        found._finer = self
+        return found
+
+    def measure(self, sets: Sequence[tuple[int, ...]], laws: Sequence[Law]) -> list[NDArray[np.int64]]:
+        """Noisy marginals over sets of axes, flat and row-major, each under its own law, as one step.
+
+        Guarantee: the step's loss is the sum of the laws' losses, for neighbours under the version's unit.
+        Because: a unit has at most `rows` rows, each of which lies in one cell of each marginal, so a marginal
+            moves by at most `rows` in total, and by its square in squared length.
+        """
+        moves = self.program.moves
+        law_events = [
+            events.Laplace(scale=law.scale, l1=moves.l1)
+            if isinstance(law, DiscreteLaplace)
+            else events.Gaussian(sigma2=law.sigma2, l2_squared=moves.l2_squared)
+            for law in laws
+        ]
+        event = law_events[0] if len(law_events) == 1 else Together(events=tuple(law_events))
+
+        def draw(curator: Curator) -> tuple[Any, Event]:
+            drawn = [curator.add(law, self._count(own), moves) for own, law in zip(sets, laws, strict=True)]
+            happened = [one for _, one in drawn]
+            return [values.tolist() for values, _ in drawn], happened[0] if len(drawn) == 1 else Together(
+                events=tuple(happened)
+            )
+
+        noisy = self.program.step({"measure": [list(own) for own in sets], **self._data()}, event, draw)
+        return [np.array(values, dtype=np.int64) for values in noisy]
+
+    def choose(
+        self,
+        sets: Sequence[tuple[int, ...]],
+        candidates: Callable[[], Iterable[tuple[tuple[int, ...], Candidate]]],
+        *,
+        epsilon: Fraction,
+        most_weight: int,
+        fits: Callable[[int], bool] = lambda place: True,
+    ) -> int:
+        """The place of one of `sets`, by the exponential mechanism on how far each is from its estimate.
+
+        `candidates` yields one for each set, in any order; it is not asked where the step is stored. `fits` says,
+        from public facts, which sets may be chosen; some set must.
+
+        Guarantee: epsilon-DP, and (epsilon^2 / 8)-zCDP.
+        Because: estimates, weights and penalties are public whole numbers, so adding a unit of `rows` rows moves
+            a score by at most weight * rows, and scores are exact. What does not fit is put aside and the draw
+            repeated among the rest, which is the exponential mechanism over the sets that fit: the first of them
+            in a sequence drawn without replacement.
+        """
+        mechanism = Exponential(epsilon=epsilon, sensitivity=most_weight * self.program.moves.l1)
+
+        def draw(curator: Curator) -> tuple[Any, Event]:
+            exact_scores = self._scores(sets, candidates(), most_weight)
+            alive = np.arange(len(sets))
+            while True:
+                place, event = curator.choose(mechanism, exact_scores[alive])
+                if fits(int(alive[place])):
+                    return int(alive[place]), event
+                alive = np.delete(alive, place)
+
+        of = {"choose": [list(own) for own in sets], "weight": most_weight, **self._data()}
+        return int(self.program.step(of, mechanism.event(), draw))
+
+    def _scores(
+        self,
+        sets: Sequence[tuple[int, ...]],
+        candidates: Iterable[tuple[tuple[int, ...], Candidate]],
+        most_weight: int,
+    ) -> NDArray[np.int64]:
+        found = {own: self._score(own, candidate, most_weight) for own, candidate in candidates}
+        return np.array([found[own] for own in sets], dtype=np.int64)
+
+    def _score(self, own: tuple[int, ...], candidate: Candidate, most_weight: int) -> int:
+        counts, estimate = self._count(own), candidate.estimate.ravel()
+        if not 0 <= candidate.weight <= most_weight or estimate.dtype != np.int64 or counts.shape != estimate.shape:
+            raise ValueError("a score whose sensitivity is not bounded")
+        return candidate.weight * int(np.abs(counts - estimate).sum()) - candidate.penalty
+
+    def _count(self, own: tuple[int, ...]) -> NDArray[np.int64]:
+        return self._rows().count(own)
+
+    def _rows(self) -> Coded:
+        if self._exact is None:
+            finer = self._finer
+            self._exact = self.program.read(self.axes) if finer is None else finer._rows().merged(self.groups)
+        return self._exact
+
+    def _data(self) -> dict[str, Any]:
+        """What is cut, for the digest of a step."""
+        return {
+            "axes": [axis.to_data() for axis in self.axes],
+            "groups": [group.tolist() for group in self.groups],
+        }

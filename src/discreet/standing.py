@@ -1,0 +1,111 @@
+"""Where budgets stand: the limit as the ledger holds it, else as declared; what is spent and what remains.
+
+The guarantee is the limit. An edit of discreet.toml does not move it once the ledger holds it; a grant does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet import exact
+from discreet.accounting.guarantee import Accounting, Guarantee
+from discreet.answers import afford, quoting
+from discreet.errors import SchemaError, UsageError
+from discreet.ledger.account import Account
+from discreet.ledger.ledger import Ledger
+from discreet.release import Spending
+from discreet.schema.file import NAME
+from discreet.schema.schema import Budget, Table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Where a population's budget stands. The guarantee is the limit; `spent` is bookkeeping."""
+
+    population: str
+    limit: Spending
+    spent: Spending
+    remaining: Spending
+    events: int
+    by_analyst: Mapping[str, Spending]
+    accounting: str
+    counts: int
+
+
+def standing(table: Table, ledger: Ledger) -> Standing:
+    """Where the budget of a table's population stands now."""
+    if table.population not in ledger.refresh().accounts:
+        account = Account(name=table.population, guarantee=declared(table))
+        found, limits, room = account.standing(), account.limits, account.room()
+    else:
+        found, room = ledger.standing(table.population), ledger.room(table.population)
+        limits = ledger.limits(table.population)
+    return Standing(
+        population=table.population,
+        limit=quoting.spending(found.limit),
+        spent=quoting.spending(found.spent),
+        remaining=quoting.spending(found.remaining),
+        events=found.charges,
+        by_analyst={who: Spending(epsilon=paid, delta=Fraction(0)) for who, paid in found.by_analyst.items()},
+        accounting=guarantee(table, ledger).accounting,
+        counts=afford.counts_left(limits, room, width=50, rows=table.schema.unit.rows),
+    )
+
+
+def guarantee(table: Table, ledger: Ledger) -> Guarantee:
+    """The limit of a table's population: as the ledger holds it, else as declared."""
+    account = ledger.state.accounts.get(table.population)
+    return declared(table) if account is None else account.guarantee
+
+
+def declared(table: Table) -> Guarantee:
+    """The limit that discreet.toml declares."""
+    if table.budget is None:
+        raise SchemaError(
+            f"table {table.name!r} has no budget",
+            hint="budget = { epsilon = 3.0, delta = 1e-6 } under its source",
+        )
+    budget = table.budget
+    accounting: Accounting = budget.accounting  # type: ignore[assignment]
+    return Guarantee(epsilon=budget.epsilon, delta=budget.delta, delta_keys=budget.delta_keys, accounting=accounting)
+
+
+def grant(table: Table, ledger: Ledger, *, epsilon: object, delta: object = None) -> Guarantee:
+    """Raise the limit of a table's population to `epsilon` (and `delta`). An act of the owner."""
+    old = guarantee(table, ledger)
+    ledger.declare(table.population, old, unit="row" if table.schema.unit.is_row else "person")
+    new_delta = old.delta if delta is None else exact.probability(delta, name="delta")
+    keys = old.keys if old.delta == 0 else old.keys * new_delta / old.delta
+    raised = Guarantee(
+        epsilon=exact.positive(epsilon, name="epsilon", most=exact.MAX_BUDGET_EPSILON),
+        delta=new_delta,
+        delta_keys=None if old.delta == 0 else keys,
+        accounting=old.accounting,
+    )
+    ledger.grant(table.population, raised)
+    return raised
+
+
+def difference(table: Table, ledger: Ledger) -> str | None:
+    """A sentence where the ledger's limit is not the one that discreet.toml declares."""
+    held = guarantee(table, ledger)
+    if table.budget is None or held.to_data() == declared(table).to_data():
+        return None
+    return (
+        f"the ledger's limit for {table.population!r} holds, epsilon {exact.show(held.epsilon)}; "
+        f"{NAME} says {exact.show(table.budget.epsilon)}: correct the file, or `discreet budget grant` more"
+    )
+
+
+def budget_of(epsilon: object, delta: object) -> Budget | None:
+    """A budget as it was asked for; None where none was."""
+    if epsilon is None and delta is not None:
+        raise UsageError("a delta needs an epsilon", hint="--epsilon 3 --delta 1e-6")
+    if epsilon is None:
+        return None
+    return Budget(
+        epsilon=exact.positive(epsilon, name="epsilon", most=exact.MAX_BUDGET_EPSILON),
+        delta=exact.probability(0 if delta is None else delta, name="delta"),
+    )

@@ -1,0 +1,240 @@
+"""The versions of a project's declared tables: which there are, how a new one is made, who is forgotten in them.
+
+Questions are read against a version, and mean what its own schema says. A new version is a public act: `refresh`
+makes it, and only the very first one is made inside somebody's question. What a making says about rows is
+for the owner; what headers, declarations and the ledger say may be told to anybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from discreet.curator import Curator, Version
+from discreet.declaring import refuse_second_budget
+from discreet.engines.engine import Making
+from discreet.engines.fingerprint import fingerprint
+from discreet.engines.person_keys import MARK
+from discreet.engines.public import load
+from discreet.engines.source import find
+from discreet.errors import UsageError
+from discreet.ledger.ledger import Ledger
+from discreet.ledger.records import Version as Held
+from discreet.schema.file import NAME, ProjectFile, plain, read_table
+from discreet.schema.path import path_of
+from discreet.schema.schema import Schema, Table
+from discreet.sql.asked import Asked
+from discreet.sql.catalog import Known, PublicTable
+from discreet.standing import declared, difference, guarantee
+
+#: What of a table's declaration a version keeps: the rest (budget, population) belongs to the ledger.
+_VERSIONED = ("source", "engine", "person", "rows_per_person", "columns")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forgotten:
+    """What forgetting a person erased. Exact: for the owner only."""
+
+    tables: tuple[str, ...]
+    exact_versions: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Versions:
+    """The versions of the tables that `file` declares. Public tables have none: they are read as they are."""
+
+    folder: Path
+    file: ProjectFile
+    curator: Curator
+    _publics: dict[str, tuple[object, PublicTable]] = field(default_factory=dict, repr=False)
+    _schemas: dict[tuple[str, int, str], Schema] = field(default_factory=dict, repr=False)
+
+    @property
+    def ledger(self) -> Ledger:
+        return self.curator.ledger
+
+    def catalog(self) -> dict[str, Known]:
+        """What questions may name, as it stands now: the newest versions, else the declarations."""
+        self.ledger.refresh()
+        return {name: self._entry(table) for name, table in self.file.tables.items()}
+
+    def _entry(self, table: Table) -> Known:
+        if table.public:
+            return Known(schema=table.schema, public=lambda: self._public(table))
+        version = self.known(table.name)
+        return Known(schema=version.schema, version=version.number, population=version.population)
+
+    def _public(self, table: Table) -> PublicTable:
+        """A public table, read; read anew only when its files have changed."""
+        files = find(table.source, folder=self.folder).files
+        stamp = tuple((str(file), file.stat().st_mtime_ns, file.stat().st_size) for file in files)
+        known = self._publics.get(table.name)
+        if known is None or known[0] != stamp:
+            known = self._publics[table.name] = (stamp, load(table, folder=self.folder))
+        return known[1]
+
+    def settled(self, asked: list[Asked], again: Callable[[], list[Asked]]) -> tuple[list[Asked], list[list[Version]]]:
+        """Questions as read against versions that exist, and those versions; first ones are made where none is.
+
+        `again` reads them anew, against the catalog as it stands then.
+        """
+        self.ledger.refresh()
+        versions = [[self.newest(scan.table) for scan in each.tables] for each in asked]
+        while not all(map(_read_against, asked, versions)):
+            asked = again()
+            versions = [[self.newest(scan.table) for scan in each.tables] for each in asked]
+        return asked, versions
+
+    def newest(self, name: str) -> Version:
+        """The newest version of a table; the first one is made when it is first needed."""
+        table = self.file.table(name)
+        if self._held(table) is None:
+            self._make_first(table)
+        found = self._version(table)
+        assert found is not None
+        return found
+
+    def known(self, name: str) -> Version:
+        """The version that questions are read against: the newest, else what the first one would be."""
+        table = self.file.table(name)
+        return self._version(table) or Version(
+            table=table.name, number=1, population=table.population, schema=table.schema, file=""
+        )
+
+    def refresh(self, name: str) -> tuple[int, Making]:
+        """Make a new version of a declared table from its source. An act of the owner."""
+        making = self._make(name)
+        return self.newest(name).number, making
+
+    def forget(self, name: str, person: Sequence[str]) -> Forgotten:
+        """Erase a person from every version of a table and of the tables that reach their persons through it.
+
+        An act of the owner. Versions, stored answers and losses stay; a tombstone survives refresh.
+        """
+        table = self.file.table(name)
+        _check_nameable(table, person)
+        reached = [
+            other.name
+            for other in self.file.tables.values()
+            if other.name != table.name and table.name in (step.name for step in path_of(other, self.file.tables))
+        ]
+        if table.name not in self.ledger.refresh().versions:
+            raise UsageError(
+                f"{table.name!r} has no version yet, so there is nobody to forget",
+                hint=f"discreet refresh {table.name}",
+            )
+        tables = (table.name, *reached)
+        return Forgotten(tables=tables, exact_versions=self.curator.forget(tuple(person), tables))
+
+    def source_changed(self, name: str) -> bool:
+        """Whether the source is not what the newest version was made from. For the owner's eyes only."""
+        table = self.file.table(name)
+        self.ledger.refresh()
+        held = self._held(table)
+        now = fingerprint(table.source, folder=self.folder, seal=self.ledger.seal)
+        return held is not None and {key: held.source[key] for key in held.source if key != MARK} != now
+
+    def warnings(self, name: str) -> list[str]:
+        """Where discreet.toml and the ledger differ. Public facts: nothing here is read from data."""
+        table = self.file.table(name)
+        self.ledger.refresh()
+        held = self._held(table)
+        if held is None:
+            return []
+        told = []
+        if held.schema != self._declaration(table):
+            told.append(f"{NAME} has changed since version {held.number}; `discreet refresh {table.name}` applies it")
+        return [*told, *filter(None, [difference(table, self.ledger)])]
+
+    def _make(self, name: str, *, number: int | None = None) -> Making:
+        table = self.file.table(name)
+        if table.public:
+            raise UsageError(f"{table.name!r} is public and is read directly", hint="only private tables have versions")
+        refuse_second_budget(table, folder=self.folder, versions=self.ledger.refresh().versions, seal=self.ledger.seal)
+        return self.curator.make(
+            table,
+            schema=self._declaration(table),
+            source=fingerprint(table.source, folder=self.folder, seal=self.ledger.seal),
+            base=self.folder,
+            guarantee=guarantee(table, self.ledger),
+            number=number,
+            path=path_of(table, self.file.tables),
+        )
+
+    def _make_first(self, table: Table) -> None:
+        """Make the first version inside somebody's question (version 1, or the next after a rollback).
+
+        What the header and the declaration say is told in detail. What a row says is not: it is for the
+        owner, and for `refresh`. A question must not fail in a way that tells of one person.
+        """
+        number = self.ledger.next_version(table.name)
+        self._check_headers(table)
+        declared(table)
+        refuse_second_budget(table, folder=self.folder, versions=self.ledger.refresh().versions, seal=self.ledger.seal)
+        try:
+            self._make(table.name, number=number)
+        except UsageError:
+            if self._held(table) is None:  # else another process was first, and made the same
+                raise UsageError(
+                    f"table {table.name!r} could not be made from its source",
+                    hint=f"the owner runs discreet refresh {table.name}, which says why",
+                ) from None
+
+    def _check_headers(self, table: Table) -> None:
+        """Refuse where a declared column, or one on the way to the person, stands in no header."""
+        found = find(table.source, folder=self.folder)
+        for column in table.schema.columns:
+            found.place(column.name)
+        came_by: tuple[str, ...] = ()
+        for step in (table, *path_of(table, self.file.tables)):
+            found = find(step.source, folder=self.folder)
+            for name in (*came_by, *step.schema.unit.person, *step.schema.unit.on):
+                found.place(name)
+            came_by = step.schema.unit.on
+
+    def _declaration(self, table: Table) -> dict[str, Any]:
+        """What a version keeps of a table's declaration, as the ledger writes it."""
+        raw = self.file.raw[table.name]
+        return {key: plain(raw[key]) for key in _VERSIONED if key in raw}
+
+    def _held(self, table: Table) -> Held | None:
+        """The newest version that the ledger knows."""
+        versions = self.ledger.state.versions.get(table.name)
+        return versions[max(versions)] if versions else None
+
+    def _version(self, table: Table) -> Version | None:
+        held = self._held(table)
+        if held is None:
+            return None
+        key = (table.name, held.number, held.time)
+        if key not in self._schemas:
+            self._schemas[key] = read_table(table.name, held.schema).schema
+        schema = self._schemas[key]
+        return Version(table=table.name, number=held.number, population=held.population, schema=schema, file=held.file)
+
+
+def _check_nameable(table: Table, person: Sequence[str]) -> None:
+    """Refuse to forget somebody whom this table does not name."""
+    unit = table.schema.unit
+    if unit.is_row:
+        raise UsageError(
+            f"{table.name!r} protects rows, which have no person to forget",
+            hint="take the row out of the source, and refresh",
+        )
+    if not unit.person:
+        raise UsageError(
+            f"{table.name!r} reaches its persons through {unit.through!r}",
+            hint=f"discreet forget {unit.through} PERSON",
+        )
+    if len(person) != len(unit.person):
+        raise UsageError(f"a person of {table.name!r} is {' and '.join(unit.person)}")
+
+
+def _read_against(asked: Asked, versions: Sequence[Version]) -> bool:
+    """Whether a question was read against these versions: their numbers, and the schemas that they have."""
+    return all(
+        (scan.table, scan.version) == (version.table, version.number) and asked.schemas[scan.table] == version.schema
+        for scan, version in zip(asked.tables, versions, strict=True)
+    )

@@ -1,0 +1,107 @@
+"""What takes away beside the noise is named in `warnings`, from the declaration alone."""
+
+import pytest
+
+from answers.shop import make
+from discreet.answers.caveats import caveats
+
+BOUNDS = "what lies beyond the declared bounds of {} counts as the bound"
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DISCREET_STATE", str(tmp_path_factory.mktemp("state")))
+        found = make(tmp_path_factory.mktemp("shop"))
+        assert not found.ledger.state.charges  # open, under this state folder
+        yield found
+
+
+def told(shop, text: str) -> list[str]:
+    return caveats(shop.sql(text).asked)
+
+
+CLAMPED = {
+    "select sum(items) from orders": "items",
+    "select avg(amount * items) from orders": "amount and items",
+    "select median(day) from orders": "day",
+    "select items, count(*) from orders group by items": "items",
+    "select date_trunc('month', day), count(*) from orders group by 1": "day",
+    "select note, floor(items / 5), count(*) from orders group by 1, 2": "items",
+    "select count(*) from orders where items > 5": "items",
+    "select count(*) from orders where items > 5 and (day > date '2025-02-01' or amount < 3)": "amount, day and items",
+    "select count(*) filter (where amount < 10) from orders": "amount",
+    "select count(distinct items) from orders": "items",
+    "select sum(case when amount > 9 then 1 else 0 end) from orders": "amount",
+    "select avg(m) from (select customer, max(items) as m from orders group by customer)": "items",
+    "select count(*) from (select customer, max(items) as m from orders group by customer having min(amount) > 1)": "amount",
+    "select m, count(*) from (select customer, max(items) as m from orders group by customer) group by m": "items",
+    "select avg(f) from orders o join (select customer, sum(fee) as f from payments group by customer) p"
+    " on o.customer = p.customer where items > 1": "orders.items and payments.fee",
+    "select sum(people) from orders o join cities c on o.city = c.name and o.items = c.people": "items",
+}
+
+
+@pytest.mark.parametrize(("text", "names"), CLAMPED.items())
+def test_clamping_is_named_wherever_it_touches(shop, text, names):
+    assert [line for line in told(shop, text) if "declared bounds" in line] == [BOUNDS.format(names)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "select count(*) from orders",
+        "select count(items), count(*) from orders where amount is not null and day is null",
+        "select count(*) from orders where id > 5",
+        "select city, count(distinct note) from orders where paid group by city",
+        "select count(*) from (select customer, max(items) as m from orders group by customer)",
+        "select count(*) from orders o join payments p on o.customer = p.customer",
+        "select state, sum(people) from orders o join cities c on o.city = c.name where people > 1 group by state",
+    ],
+)
+def test_and_nowhere_else(shop, text):
+    assert not [line for line in told(shop, text) if "bounds of" in line and "counts as the bound" in line]
+
+
+@pytest.mark.parametrize(
+    ("text", "tables"),
+    [
+        ("select count(distinct customer) from orders where items > 2", ["at most 20 rows;"]),
+        ("select note, count(*) from orders group by note", ["at most 20 rows;"]),
+        ("select avg(m) from (select customer, max(items) as m from orders group by customer)", ["at most 20 rows;"]),
+        (
+            "select count(*) from orders o join payments p on o.customer = p.customer",
+            ["at most 20 rows of orders;", "at most 3 rows of payments;"],
+        ),
+        ("select count(*) from people", []),
+    ],
+)
+def test_truncation_is_named_for_every_table_of_persons(shop, text, tables):
+    lines = [line for line in told(shop, text) if "a person counts" in line]
+    assert len(lines) == len(tables) and all(each in line for each, line in zip(tables, lines, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("select avg(least(amount, 5000)) from orders", "least"),
+        ("select sum(greatest(items, 3)) from orders", "greatest"),
+        ("select count(*) from orders where least(amount, 100) = 100", "least"),
+        ("select avg(m) from (select customer, max(least(items, 7)) as m from orders group by customer)", "least"),
+        ("select sum(least(coalesce(amount, 0), 100)) from orders", None),
+        ("select sum(least(amount, items)) from orders", None),
+        ("select least(count(*), 100) from orders", None),
+    ],
+)
+def test_least_and_greatest_skip_null_and_say_so(shop, text, word):
+    lines = [line for line in told(shop, text) if "skips NULL" in line]
+    assert [line.split()[0] for line in lines] == ([] if word is None else [word])
+
+
+def test_they_stand_in_the_answer_and_are_those_of_an_empty_table(shop, tmp_path):
+    text = "select items, avg(least(amount, 400)) from orders where day > date '2025-03-01' group by items"
+    empty = make(tmp_path, customers=0)
+    answers = [each.sql(text).ask(epsilon=1).warnings for each in (shop, empty)]
+    for line in told(shop, text):
+        assert all(line in warnings for warnings in answers)
+    assert len(told(shop, text)) == 3

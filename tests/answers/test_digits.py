@@ -1,0 +1,114 @@
+"""Numbers have no more digits than the noise leaves meaningful: the same ones in Python, JSON and on a screen."""
+
+import csv
+import math
+
+import numpy as np
+import pytest
+
+import discreet
+from discreet.release import Release, _with_noise
+
+TOML = """
+[tables.trips]
+source = "trips.csv"
+budget = { epsilon = 1000 }
+[tables.trips.columns]
+fare = { type = "decimal", low = 0, high = 500, step = 0.01 }
+metres = { type = "decimal", low = 0, high = 100000, step = 5 }
+age = { type = "integer", low = 0, high = 99 }
+kind = { type = "category", values = ["a", "b", "c"] }
+"""
+
+TEXT = (
+    "select kind, count(*) n, sum(fare) f, sum(metres) m, sum(age) a, avg(fare) v, stddev(fare) s, "
+    "median(metres) q, sum(fare) / count(*) r from trips group by kind order by n"
+)
+
+
+@pytest.fixture(scope="module")
+def trips(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("trips")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DISCREET_STATE", str(tmp_path_factory.mktemp("state")))
+        draw = np.random.default_rng(5)
+        with (folder / "trips.csv").open("w", newline="") as stream:
+            rows = [
+                (f"{draw.uniform(0, 400):.2f}", int(draw.integers(0, 20000)) * 5, int(draw.integers(0, 99)), kind)
+                for kind in "abc"
+                for _ in range(3000)
+            ]
+            csv.writer(stream).writerows([("fare", "metres", "age", "kind"), *rows])
+        (folder / "discreet.toml").write_text(TOML)
+        project = discreet.init(folder)
+        yield project, project.sql(TEXT).ask(epsilon="0.02")
+
+
+def digits_beyond(cell, ends) -> int:
+    """How many digits a number has beyond the second one of its half width."""
+    half = (ends[1] - ends[0]) / 2
+    unit = 10.0 ** (math.floor(math.log10(half)) - 1)
+    return 0 if abs(round(cell / unit) * unit - cell) <= 1e-9 * max(1.0, abs(cell)) else 1
+
+
+def test_no_number_has_more_digits_than_its_noise_leaves(trips):
+    _, release = trips
+    checked = 0
+    for row, ends in zip(release.rows, release.intervals, strict=True):
+        for cell, interval in zip(row[1:], ends[1:], strict=True):
+            if interval is None or cell in interval:  # at a bound it is the bound
+                continue
+            assert interval[0] < cell < interval[1]
+            assert not digits_beyond(cell, interval), (cell, interval)
+            checked += 1
+    assert checked >= 12
+    sums = [row[2] for row in release.rows]
+    assert all(value % 1000 == 0 for value in sums)  # a noise of some ten thousands leaves no cents
+
+
+def test_every_way_of_reading_gives_the_same_number(trips):
+    _, release = trips
+    data = release.to_data()
+    frame = release.to_arrow()
+    for place, row in enumerate(release.rows):
+        assert data["rows"][place] == list(row)
+        for column, cell in enumerate(row):
+            name = release.columns[column].name
+            assert frame[name][place].as_py() == cell
+            if column and cell is not None:
+                shown = release.shown(place, column).split(" ")[0]
+                assert float(shown) == cell, (name, shown, cell)
+
+
+def test_sorting_goes_by_all_digits(trips):
+    project, _ = trips
+    release = project.sql("select kind, sum(metres) m from trips group by kind order by m desc").ask(epsilon="0.0001")
+    stored = project.curator.stored(release.id).parts[0].noisy_values[0]
+    wanted = [kind for kind, _ in sorted(zip(["a", "b", "c", None], stored, strict=True), key=lambda pair: -pair[1])]
+    assert [row[0] for row in release.rows] == wanted
+    assert all(row[1] % 1_000_000 == 0 for row in release.rows)
+
+
+@pytest.mark.parametrize(
+    ("cell", "low", "high", "shown"),
+    [
+        (1230, 1111, 1357, "1230 ± 130"),
+        (1234, 1222, 1246, "1234 ± 12"),
+        (1230.0, 1111.5, 1357.5, "1230 ± 130"),
+        (5.02, 4.9, 5.14, "5.02 ± 0.12"),
+        (5.02, 4.9, 5.8, "5.02 (4.90 to 5.80)"),
+        (3, 1, 90, "3 (1 to 90)"),
+        (0.5, 0.5, 0.5, "0.5 ± 0"),
+        (12345678901234567890, 12345678901234560000, 12345678901234575780, "12345678901234567890 ± 7900"),
+    ],
+)
+def test_a_number_and_its_noise_in_two_digits(cell, low, high, shown):
+    assert _with_noise(cell, low, high) == shown
+
+
+def test_combined_answers_are_rounded_too(trips):
+    project, _ = trips
+    first = project.sql("select count(*) from trips").ask(epsilon="0.01")
+    both = project.again(first.id, epsilon="0.01")
+    (cell,), (ends,) = both.rows[0], both.intervals[0]
+    assert isinstance(both, Release) and not digits_beyond(cell, ends)
