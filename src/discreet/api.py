@@ -8,10 +8,11 @@ release = clinic.sql("select disease, count(*) n from patients group by disease"
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from discreet import standing
 from discreet.accounting.guarantee import Guarantee
@@ -37,6 +38,9 @@ from discreet.sql.asked import Asked
 from discreet.sql.read import read, read_batch
 from discreet.standing import Standing, budget_of
 from discreet.versions import Forgotten, Versions
+
+if TYPE_CHECKING:
+    from discreet.synth.model import Model
 
 __all__ = ["Forgotten", "Project", "Question", "Standing"]
 
@@ -231,6 +235,60 @@ class Project:
         judged = bounding.judged(self._private(name), self.known_version(name), columns)
         version = self.version(name)
         return bounding.estimate(judged, terms, version=version, guarantee=self.guarantee(name), curator=self.curator)
+
+    def synthesize(
+        self,
+        name: str,
+        *,
+        epsilon: object = None,
+        delta: object = None,
+        model: str = "auto",
+        columns: Sequence[str] | None = None,
+        constraints: Mapping[str, Any] | str | PathLike[str] | None = None,
+        analyst: str | None = None,
+        fresh: bool = False,
+        progress: Callable[[str, float], None] | None = None,
+        **more: Any,
+    ) -> Model:
+        """Fit a model of a table, from which rows can be sampled for ever. Charged once; the same fit again is free.
+
+        `more`: degree, seconds, model_mb, workload, rows, weights; see `synth.wanted.Wanted`.
+        """
+        from discreet.synth.fit import synthesize
+        from discreet.synth.fitting import silent
+        from discreet.synth.wanted import Wanted, constraints_of
+
+        asker = self.asker(analyst)
+        self._private(name)
+        told = constraints_of(constraints, self.known_version(name).schema)
+        wanted = Wanted.of(
+            epsilon=epsilon, delta=delta, kind=model, columns=columns, constraints=told, fresh=fresh, **more
+        )
+        return synthesize(
+            wanted,
+            version=self.version(name),
+            guarantee=self.guarantee(name),
+            curator=self.curator,
+            asker=asker,
+            order=[column.name for column in self.table(name).schema.columns],
+            progress=progress or silent,
+        )
+
+    def save_model(self, model: Model) -> Path:
+        """Keep a model in the project, as the newest."""
+        folder = self.folder / ".discreet" / "models"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        release = model.card.release or f"random-{model.card.table}-{model.card.version}"
+        path = folder / f"{release}.npz"
+        model.save(path)
+        return path
+
+    def newest_model(self) -> Path:
+        """The file of the model that was fitted last."""
+        found = sorted((self.folder / ".discreet" / "models").glob("*.npz"), key=lambda path: path.stat().st_mtime_ns)
+        if not found:
+            raise UsageError("no model was fitted in this project", hint="discreet synth fit TABLE --epsilon 1")
+        return found[-1]
 
     def _private(self, name: str) -> Table:
         table = self.table(name)

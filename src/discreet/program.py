@@ -68,6 +68,8 @@ class Program:
         self._curator = curator
         self._event = curator.ledger.reservation(reservation).event
         self._spent: list[events.Loss] = []
+        #: What shares went to: describing, selecting, measuring.
+        self.shares: dict[str, Fraction] = {}
         scan = Scan(table=version.table, version=version.number)
         self.moves = sensitivity(Rows(), reach(scan, {version.table: version.schema}), touched=1)
         self._scan = scan
@@ -124,7 +126,7 @@ class Program:
             parts, event = curator.draw(price, curator.tables(price, [self.version], {}))
             return json.loads(Measurement(id=self.id, text="", parts=parts, event=event).to_text()), event
 
-        return Measurement.from_text(json.dumps(self.step({"run": question}, price.event, draw)))
+        return Measurement.from_text(json.dumps(self.step({"run": question}, price.event, draw, word="describing")))
 
     def cut(self, axes: tuple[Axis, ...]) -> Cut:
         """The table cut by axes, to be measured. Reads nothing yet."""
@@ -140,8 +142,13 @@ class Program:
         tables = Tables(files={self._scan: file})
         return self._curator.engine.coded(self._scan, axes, Region.whole(), tables=tables)
 
-    def step(self, of: Any, event: Event, draw: Callable[[Curator], tuple[Any, Event]]) -> Any:
-        """Take one step: read it back where it is stored, else pay, draw, store, and read it back."""
+    def step(
+        self, of: Any, event: Event, draw: Callable[[Curator], tuple[Any, Event]], *, word: str = "measuring"
+    ) -> Any:
+        """Take one step: read it back where it is stored, else pay, draw, store, and read it back.
+
+        `word`: what its share goes to, for people.
+        """
         ledger = self._curator.ledger
         digest = hashlib.sha256(json.dumps(of, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
         known = ledger.reservation(self.id).steps
@@ -165,8 +172,17 @@ class Program:
                 ledger.fail(self.id)
                 raise LedgerFault("the noise drawn is not the noise charged", hint="this is a defect; please report it")
             ledger.store(step.id, json.dumps(noisy, separators=(",", ":")))
+        before = self.left
         self._spent.append(loss)
+        self.shares[word] = self.shares.get(word, Fraction(0)) + before - self.left
         return json.loads(ledger.answer(step.id))
+
+
+def noise_sd(event: Reserved, *, most_rows: int, share: Fraction) -> float:
+    """The standard deviation of the noise on a marginal that costs a share of a reservation. Before any data."""
+    if event.epsilon is not None:
+        return math.sqrt(2) * float(most_rows / (event.epsilon * share))
+    return float(most_rows) / math.sqrt(2 * float(event.rho * share))
 
 
 def _root(square: Fraction) -> Fraction:
@@ -219,7 +235,9 @@ class Cut:
                 events=tuple(happened)
             )
 
-        noisy = self.program.step({"measure": [list(own) for own in sets], **self._data()}, event, draw)
+        noisy = self.program.step(
+            {"measure": [list(own) for own in sets], **self._data()}, event, draw, word="measuring"
+        )
         return [np.array(values, dtype=np.int64) for values in noisy]
 
     def choose(
@@ -254,7 +272,7 @@ class Cut:
                 alive = np.delete(alive, place)
 
         of = {"choose": [list(own) for own in sets], "weight": most_weight, **self._data()}
-        return int(self.program.step(of, mechanism.event(), draw))
+        return int(self.program.step(of, mechanism.event(), draw, word="selecting"))
 
     def _scores(
         self,

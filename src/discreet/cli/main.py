@@ -20,6 +20,7 @@ from discreet.cli import show
 from discreet.cli.bounds import bounds
 from discreet.cli.flags import HERE, Confidence, Delta, Epsilon, Folder, Ignored, Json, Within, writable
 from discreet.cli.ledger import ledger_app
+from discreet.cli.synth import synth_app
 from discreet.errors import BudgetExceeded, DiscreetError, Refused, UsageError
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ app = typer.Typer(
     help="Learn about the many without learning about the one.",
 )
 app.add_typer(ledger_app, name="ledger")
+app.add_typer(synth_app, name="synth")
 app.command()(bounds)
 
 

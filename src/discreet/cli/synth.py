@@ -1,0 +1,206 @@
+"""`discreet synth`: fit a model of a table, sample rows from it, look at what it is good for."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet import exact
+from discreet.cli import show
+from discreet.cli.flags import HERE, Folder, Json, writable
+from discreet.errors import UsageError
+
+if TYPE_CHECKING:
+    from discreet.api import Project
+    from discreet.synth.model import Card, Model
+
+synth_app = typer.Typer(no_args_is_help=True, help="Synthetic data: fit a model, sample rows, see what it is good for.")
+
+MODEL = typer.Argument(help="A model's file; else the newest that was fitted in this project.")
+
+
+@synth_app.command()
+def fit(
+    table: Annotated[str, typer.Argument(help="A declared table.")],
+    epsilon: Annotated[str | None, typer.Option("--epsilon", help="How much privacy loss to spend.")] = None,
+    delta: Annotated[str | None, typer.Option("--delta", help="With epsilon, the guarantee; else the table's.")] = None,
+    model: Annotated[str, typer.Option("--model", help="auto, random, independent, privbayes, mst or aim.")] = "auto",
+    columns: Annotated[str | None, typer.Option("--columns", help="Only these, with commas between.")] = None,
+    degree: Annotated[str | None, typer.Option("--degree", help="The most parents in privbayes.")] = None,
+    seconds: Annotated[str | None, typer.Option("--seconds", help="About how long the fit may take.")] = None,
+    rows: Annotated[str | None, typer.Option("--rows", help="The number of rows, where that is public.")] = None,
+    constraints: Annotated[Path | None, typer.Option("--constraints", help="A file of facts to keep exactly.")] = None,
+    analyst: Annotated[str | None, typer.Option("--analyst", help="Who asks.")] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Fit anew, charged, though it was fitted before.")] = False,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Where to save the model.")] = None,
+    project: Folder = HERE,
+    as_json: Json = False,
+) -> None:
+    """Fit a model of a table. Charged once; the same fit again is free."""
+    import discreet
+
+    found = discreet.open(project)
+    writable(output, found)
+    with _progress() as tell:
+        made = found.synthesize(
+            table,
+            epsilon=epsilon,
+            delta=delta,
+            model=model,
+            columns=None if columns is None else [name.strip() for name in columns.split(",")],
+            degree=degree,
+            seconds=seconds,
+            rows=rows,
+            constraints=constraints,
+            analyst=analyst,
+            fresh=fresh,
+            progress=tell,
+        )
+    saved = found.save_model(made)
+    if output is not None:
+        made.save(output)
+    data, text = _fitted(made, output or saved)
+    show.out(data, text, as_json=as_json)
+
+
+@synth_app.command()
+def sample(
+    model: Annotated[Path | None, MODEL] = None,
+    n: Annotated[int | None, typer.Option("-n", "--rows", help="How many; else about as many as the table.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="A .csv or .parquet file; else CSV here.")
+    ] = None,
+    given: Annotated[list[str] | None, typer.Option("--given", help="COLUMN=VALUE that every row has.")] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="The same rows again; a sample protects nobody.")] = None,
+    project: Folder = HERE,
+    as_json: Json = False,
+) -> None:
+    """Rows from a model. Free: as many as you like, as often as you like."""
+    from discreet.synth.writing import write_rows
+
+    made, source = _model(model, project, output)
+    wanted = dict(_pair(text) for text in given or [])
+    with show.progress("sampling"):
+        count = write_rows(made, output or sys.stdout.buffer, n=n, given=wanted, seed=seed)
+    if output is not None:
+        data = {"rows": count, "file": str(output), "model": str(source)}
+        show.out(data, f"wrote {count:,} rows to {output}", as_json=as_json)
+
+
+@synth_app.command()
+def inspect(
+    model: Annotated[Path | None, MODEL] = None,
+    html: Annotated[Path | None, typer.Option("--html", help="Write a page to look at.")] = None,
+    epsilon: Annotated[str | None, typer.Option("--epsilon", help="Compare with the real table, charged.")] = None,
+    delta: Annotated[str | None, typer.Option("--delta", help="With epsilon, the guarantee of the comparison.")] = None,
+    analyst: Annotated[str | None, typer.Option("--analyst", help="Who asks.")] = None,
+    project: Folder = HERE,
+    as_json: Json = False,
+) -> None:
+    """What a model is good and bad for, from its noisy measurements alone. Free, but for --epsilon."""
+    made, _ = _model(model, project, html)
+    comparison = None
+    if epsilon is not None:
+        import discreet
+
+        with show.progress("comparing"):
+            comparison = discreet.open(project).compare(made, epsilon=epsilon, delta=delta, analyst=analyst)
+    from discreet.synth.inspect import inspected
+
+    report = inspected(made, comparison=comparison)
+    if html is not None:
+        html.write_text(report.page(), encoding="utf-8")
+    text = "\n".join(report.lines()) + (f"\nwrote {html}" if html is not None else "")
+    show.out(report.to_data(), text, as_json=as_json)
+
+
+def _model(path: Path | None, project: Path, output: Path | None) -> tuple[Model, Path]:
+    """The model that is meant; an output must not overwrite the project."""
+    import discreet
+    from discreet.errors import ProjectError
+    from discreet.synth.model import Model
+
+    found: Project | None
+    try:
+        found = discreet.open(project)
+    except ProjectError:
+        if path is None:
+            raise
+        found = None  # a model's file is enough
+    if found is not None:
+        writable(output, found)
+    elif output is not None and (not output.resolve().parent.is_dir() or output.is_dir()):
+        raise UsageError(f"{str(output)!r} cannot be written: there is no such folder, or it is one")
+    if path is None:
+        assert found is not None
+        path = found.newest_model()
+    if output is not None and path.exists() and output.resolve() == path.resolve():
+        raise UsageError("that would overwrite the model")
+    return Model.load(path), path
+
+
+def _pair(text: str) -> tuple[str, str | None]:
+    name, sign, value = text.partition("=")
+    if not sign or not name:
+        raise UsageError(f"--given needs COLUMN=VALUE, got {text[:60]!r}", hint="--given sex=F; --given sex= is NULL")
+    return name, value or None
+
+
+@contextmanager
+def _progress() -> Iterator[Any]:
+    """A bar on stderr, where that is a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("fitting", total=1.0)
+        yield lambda word, done: bar.update(task, description=word, completed=done)
+
+
+def _fitted(made: Model, path: Path) -> tuple[dict[str, Any], list[str]]:
+    card = made.card
+    data = {
+        "model": str(path),
+        "kind": card.kind,
+        "release": card.release,
+        "table": card.table,
+        "version": card.version,
+        "rows": round(made.total),
+        "columns": [column.name for column in made.columns],
+        "cost": _cost(card),
+        "shares": {name: float(share) for name, share in card.shares.items()},
+        "because": card.because,
+        "warnings": list(card.warnings),
+    }
+    paid = "it cost nothing" if card.epsilon is None else f"paid {_paid(card)}"
+    lines = [f"fitted {card.kind} to {card.table!r}, version {card.version}: {card.because}".rstrip(": "), paid]
+    if card.shares:
+        lines.append("split: " + ", ".join(f"{name} {float(share):.0%}" for name, share in card.shares.items()))
+    lines += [f"note: {warning}" for warning in card.warnings]
+    lines += [
+        f"saved {path}",
+        "next: discreet synth sample -n 1000 -o rows.csv; discreet synth inspect --html page.html",
+    ]
+    return data, lines
+
+
+def _cost(card: Card) -> dict[str, float | None]:
+    return {
+        "epsilon": None if card.epsilon is None else exact.as_float(card.epsilon, up=True),
+        "delta": exact.as_float(card.delta, up=True),
+        "rho": None if card.rho is None else exact.as_float(card.rho, up=True),
+    }
+
+
+def _paid(card: Card) -> str:
+    assert card.epsilon is not None
+    delta = f", delta {exact.show(card.delta, up=True)}" if card.delta else ""
+    rho = f" (rho {exact.show(card.rho, up=True)})" if card.rho is not None else ""
+    return f"epsilon {exact.show(card.epsilon, up=True)}{delta}{rho}"

@@ -1,0 +1,143 @@
+"""What lies behind the edges of a calibrated tree, seen from each clique: conditionals, many attributes at a time.
+
+From a clique, every attribute that it does not hold lies behind exactly one of its edges, and depends on the clique
+through that edge's separator alone. So P(attribute | separator), for all attributes behind an edge, stacked side by
+side into one matrix, says everything; and it is found from the stacks of the next clique by one matrix product each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.inference.axes import Axes, Table, product, ratio, spread, summed
+from discreet.inference.sums import marginal
+from discreet.inference.tree import Calibrated
+
+#: The axis of a stack: the values of its attributes one after the other. No attribute has a negative number.
+STACK = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stack:
+    """P(attribute | separator) for several attributes: axes are the separator's, and then the stack."""
+
+    separator: Axes
+    table: Table
+    starts: dict[int, int]
+    stops: dict[int, int]
+
+    def only(self, attributes: list[int]) -> Stack:
+        """These attributes only."""
+        if len(attributes) == len(self.starts):
+            return self
+        pieces = [self.table[..., self.starts[attribute] : self.stops[attribute]] for attribute in attributes]
+        return stacked(self.separator, dict(zip(attributes, pieces, strict=True)))
+
+
+def stacked(separator: Axes, pieces: dict[int, Table]) -> Stack:
+    """Conditionals side by side."""
+    starts: dict[int, int] = {}
+    stops: dict[int, int] = {}
+    width = 0
+    for attribute, piece in pieces.items():
+        starts[attribute], width = width, width + piece.shape[-1]
+        stops[attribute] = width
+    return Stack(separator=separator, table=np.concatenate(list(pieces.values()), axis=-1), starts=starts, stops=stops)
+
+
+class Marginals:
+    """Marginals of one clique's table, each summed from the smallest that was made before and holds it."""
+
+    def __init__(self, axes: Axes, table: Table) -> None:
+        self._axes = axes
+        self._made: dict[Axes, Table] = {axes: table}
+
+    def of(self, attributes: set[int]) -> tuple[Table, Axes]:
+        """The marginal, and its axes: the clique's order."""
+        keep = tuple(attribute for attribute in self._axes if attribute in attributes)
+        if keep not in self._made:
+            from_axes = min(
+                (axes for axes in self._made if attributes <= set(axes)), key=lambda axes: self._made[axes].size
+            )
+            self._made[keep] = marginal(self._made[from_axes], from_axes, keep)
+        return self._made[keep], keep
+
+
+class Surroundings:
+    """The tree seen from each clique: its edges, what is behind each, and the stacks, made when first asked for."""
+
+    def __init__(self, calibrated: Calibrated) -> None:
+        self.calibrated = calibrated
+        cliques = calibrated.cliques
+        self.edges: list[list[tuple[int, Axes]]] = [[] for _ in cliques]
+        for place, clique in enumerate(cliques):
+            if clique.parent >= 0:
+                self.edges[place].append((clique.parent, clique.shared))
+                self.edges[clique.parent].append((place, clique.shared))
+        self._stacks: dict[tuple[int, int], Stack] = {}
+
+    def toward(self, place: int) -> list[int]:
+        """For each attribute which edge of this clique it lies behind; -1 for those the clique holds."""
+        found = [-1] * len(self.calibrated.sizes)
+        for number, (neighbour, _) in enumerate(self.edges[place]):
+            for attribute in self._beyond(place, neighbour):
+                found[attribute] = number
+        return found
+
+    def _beyond(self, place: int, neighbour: int) -> list[int]:
+        """The attributes behind this edge."""
+        held = set(self.calibrated.cliques[place].attributes)
+        found: dict[int, None] = {}
+        waiting = [(place, neighbour)]
+        while waiting:
+            before, here = waiting.pop()
+            found |= dict.fromkeys(self.calibrated.cliques[here].attributes)
+            waiting += [(here, after) for after, _ in self.edges[here] if after != before]
+        return [attribute for attribute in found if attribute not in held]
+
+    def stack(self, place: int, number: int) -> Stack:
+        """All that is behind the edge of this number of this clique."""
+        waiting = [(place, self.edges[place][number][0])]
+        while waiting:  # Not a recursion: a tree may be deeper than Python's stack.
+            origin, here = waiting[-1]
+            missing = [(here, after) for after, _ in self.edges[here] if after != origin]
+            missing = [edge for edge in missing if edge not in self._stacks]
+            if missing:
+                waiting += missing
+                continue
+            waiting.pop()
+            if (origin, here) not in self._stacks:
+                self._stacks[origin, here] = self._build(origin, here)
+        return self._stacks[place, self.edges[place][number][0]]
+
+    def _build(self, origin: int, here: int) -> Stack:
+        """The stack behind the edge from `origin` to `here`, from those behind the other edges of `here`."""
+        clique = self.calibrated.cliques[here]
+        separator = next(shared for neighbour, shared in self.edges[here] if neighbour == origin)
+        margins = Marginals(clique.attributes, clique.table)
+        pieces: dict[int, Table] = {}
+        for neighbour, shared in self.edges[here]:
+            if neighbour != origin:
+                behind = self._stacks[here, neighbour]
+                table, axes = product(
+                    *margins.of({*separator, *shared}), behind.table, (*shared, STACK), {*separator, STACK}
+                )
+                table = summed(table, axes, (*separator, STACK))
+                pieces |= {
+                    attribute: table[..., behind.starts[attribute] : behind.stops[attribute]]
+                    for attribute in behind.starts
+                }
+        for attribute in clique.attributes:
+            if attribute not in separator:
+                table, axes = margins.of({*separator, attribute})
+                pieces[attribute] = summed(table, axes, (*separator, attribute))
+        joint = stacked(separator, pieces)
+        mass = summed(*margins.of(set(separator)), separator)
+        return Stack(
+            separator=separator,
+            table=ratio(joint.table, spread(mass, separator, (*separator, STACK))),
+            starts=joint.starts,
+            stops=joint.stops,
+        )

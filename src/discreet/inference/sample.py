@@ -1,0 +1,183 @@
+"""Rows from a model. Pure post-processing of noisy numbers: seeds are allowed here, and cost no privacy.
+
+The cliques are walked from the root. In each, the rows that agree on the separator share out the new attributes: first
+how many rows get which values, by rounding expected counts (`rounding`), then which rows get them, evenly over all that
+the rows are already (`spreading`).
+
+What is guaranteed, for every sample:
+- a combination of values within a clique that has probability 0 does not appear;
+- a clique's count is the count of its group of rows times the conditional probability, attribute after attribute, each
+  rounded down or up; so at the root, where the group is all n rows, the first attribute's counts are n times its
+  probability, rounded down or up (but for the units that are moved to keep totals);
+- totals named in `keep` come out exactly, or the sample is refused;
+- the order of the rows says nothing.
+What holds nearly: counts of cliques further from the root (the roundings along the road add up: the error is that of a
+few coins for each group, where independent draws have one for each row), and counts of sets outside the cliques (spread
+evenly where the order of the rows reaches, and as variable as independent draws where it does not). `check` looks at
+both and runs on every sample.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import UsageError
+from discreet.inference.axes import shape_of
+from discreet.inference.keeping import NotKept, Total, eagerness, keep_total, root_for, schedule, whole_totals
+from discreet.inference.rounding import Integers, share_out
+from discreet.inference.sample_check import check
+from discreet.inference.spreading import group_rows, spread_evenly
+from discreet.inference.steps import Step, steps_of
+from discreet.inference.tree import Calibrated
+
+Codes = NDArray[np.unsignedinteger]
+
+#: Positions of rows are packed in half of 64 bits.
+MOST_ROWS = 2**30
+
+#: Totals that depend on each other through what is drawn between them are kept by luck: so often it is tried.
+ATTEMPTS = 8
+
+
+def sample(
+    calibrated: Calibrated, n: int, generator: np.random.Generator, *, keep: Sequence[Sequence[int]] = ()
+) -> Codes:
+    """Codes of n rows, one column an attribute, in random order and the smallest unsigned type that holds them.
+
+    `keep` names sets of attributes, each within one clique, whose expected counts are whole numbers and come out
+    exactly: totals that are public. One set is always possible; several that cannot be kept together are refused.
+    """
+    _check_size(calibrated, n)
+    return _draw(calibrated, n, generator, whole_totals(calibrated, n, keep) if n else ())
+
+
+def sample_in_parts(
+    calibrated: Calibrated,
+    n: int,
+    generator: np.random.Generator,
+    *,
+    rows: int = 1_000_000,
+    keep: Sequence[Sequence[int]] = (),
+) -> Iterator[Codes]:
+    """The same in parts of about equal size and at most `rows` rows: memory does not grow with n.
+
+    Sets to keep may not overlap; all parts together have their totals.
+    """
+    _check_size(calibrated, min(n, MOST_ROWS))
+    if not 1 <= rows <= MOST_ROWS:
+        raise UsageError(f"a part has 1 to {MOST_ROWS} rows, got {rows}")
+    if len({attribute for each in keep for attribute in each}) != sum(len(each) for each in keep):
+        raise UsageError("sets of attributes that are kept in parts may not overlap", hint="sample in one part")
+    totals = whole_totals(calibrated, n, keep) if n else ()
+    return _parts(calibrated, n, -(-n // rows), generator, totals)
+
+
+def _parts(
+    calibrated: Calibrated, n: int, parts: int, generator: np.random.Generator, totals: tuple[Total, ...]
+) -> Iterator[Codes]:
+    for left in range(parts, 0, -1):
+        size = n // left
+        now = tuple(_share(total, size, generator) for total in totals)
+        totals = tuple(
+            Total(attributes=total.attributes, counts=total.counts - part.counts)
+            for total, part in zip(totals, now, strict=True)
+        )
+        n -= size
+        yield _draw(calibrated, size, generator, now)
+
+
+def _share(total: Total, size: int, generator: np.random.Generator) -> Total:
+    """The part of a total that `size` of its rows have."""
+    flat = total.counts.ravel()
+    shared = share_out(np.array([size]), flat[None, :].astype(np.float64), generator)
+    return Total(attributes=total.attributes, counts=shared.reshape(total.counts.shape))
+
+
+def _check_size(calibrated: Calibrated, n: int) -> None:
+    if not 0 <= n <= MOST_ROWS:
+        raise UsageError(f"a sample has 0 to {MOST_ROWS} rows, got {n}", hint="sample in parts")
+    if n and not calibrated.total > 0:
+        raise UsageError("the model gives no probability to any row", hint="ask for conditions that can be met")
+
+
+def _draw(calibrated: Calibrated, n: int, generator: np.random.Generator, totals: tuple[Total, ...]) -> Codes:
+    """A checked sample. Each kept set has its turns as the first, the one with most freedom, until all are kept."""
+    turns = [totals[turn:] + totals[:turn] for turn in range(len(totals))] * ATTEMPTS or [()]
+    for turn in turns[:-1]:
+        with contextlib.suppress(NotKept):
+            return _walk(calibrated, n, generator, turn)
+    return _walk(calibrated, n, generator, turns[-1])
+
+
+def _walk(calibrated: Calibrated, n: int, generator: np.random.Generator, totals: tuple[Total, ...]) -> Codes:
+    sizes = calibrated.sizes
+    steps = steps_of(calibrated, root=root_for(calibrated, totals), eager=eagerness(totals))
+    kept = schedule(steps, totals)
+    columns = np.empty((len(sizes), n), dtype=np.min_scalar_type(max(sizes, default=1) - 1))
+    # Rows are numbered at random once, so that the numbers say nothing about what they are given.
+    rows = generator.permutation(n)
+    for step in steps if n else ():
+        rows = _take(step, sizes, columns, rows, generator, kept)
+    codes: Codes = columns.T
+    check(calibrated, codes)
+    return codes
+
+
+def _take(
+    step: Step,
+    sizes: tuple[int, ...],
+    columns: NDArray[np.unsignedinteger],
+    rows: Integers,
+    generator: np.random.Generator,
+    kept: Mapping[int, Total],
+) -> Integers:
+    """Draw the new attributes of all rows; returns the rows in their new order."""
+    codes = np.zeros(len(rows), dtype=np.int64)
+    for attribute in step.given:
+        codes *= sizes[attribute]
+        codes += columns[attribute]
+    grouped = group_rows(rows, codes[rows])
+    cells, counts = _tally(step, sizes, grouped.codes, grouped.counts, generator, kept)
+    shape = shape_of(sizes, step.new)
+    owner, value = np.divmod(cells, int(np.prod(shape)))
+    owner = np.searchsorted(grouped.codes, owner)
+    rows, drawn = spread_evenly(grouped, owner, counts, generator)
+    for attribute, code in zip(step.new, np.unravel_index(value, shape), strict=True):
+        columns[attribute, rows] = code.astype(columns.dtype)[drawn]
+    return rows
+
+
+def _tally(
+    step: Step,
+    sizes: tuple[int, ...],
+    groups: Integers,
+    counts: Integers,
+    generator: np.random.Generator,
+    kept: Mapping[int, Total],
+) -> tuple[Integers, Integers]:
+    """How many rows of each group get which new values: cells of the step's table that are not empty, and counts."""
+    drawn = list(step.given)
+    for attribute in step.new:
+        size = sizes[attribute]
+        weights = step.table_up_to(attribute).reshape(-1, size)[groups]
+        shared = share_out(counts, weights, generator)
+        if attribute in kept:
+            keep_total(shared, weights, _blocks(groups, drawn, sizes, kept[attribute]), kept[attribute])
+        group, value = np.nonzero(shared)
+        counts = shared[group, value]
+        groups = groups[group] * size + value
+        drawn.append(attribute)
+    return groups, counts
+
+
+def _blocks(groups: Integers, drawn: Sequence[int], sizes: tuple[int, ...], total: Total) -> Integers:
+    """For each group the flat place of the attributes, all but the last, of a total."""
+    places = dict(zip(drawn, np.unravel_index(groups, shape_of(sizes, drawn)), strict=True)) if drawn else {}
+    blocks = np.zeros(len(groups), dtype=np.int64)
+    for attribute in total.attributes[:-1]:
+        blocks = blocks * sizes[attribute] + places[attribute]
+    return blocks

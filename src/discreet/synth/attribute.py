@@ -1,0 +1,134 @@
+"""Attributes: the columns of a table as a finite domain, from public facts alone.
+
+An attribute has *fine* cells, the finest that are ever counted, and its model's cells, which are groups of those:
+bins that were chosen after a look at noisy counts, or rare values kept together. A cell of the model goes back to a
+value through the noisy weights of its fine cells.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import Refused
+from discreet.plan.cells import Axis
+from discreet.plan.expressions import Expression
+from discreet.schema.column import Column, Label, Moment, Number, Text, domain, nullable
+from discreet.sql.typed import typed
+
+#: A number or moment without declared bins is cut into so many equal fine cells, where it has more values.
+FINE_CELLS = 256
+
+#: The most values of a category.
+MOST_VALUES = 100_000
+
+#: Beyond every stored code.
+FAR = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attribute:
+    """One column of the model: fine cell i holds the codes in [edges[i], edges[i + 1]); the last one NULL if `null`.
+
+    `groups[i]` is the model's cell of fine cell i, and `weights[i]` its noisy number of rows, never negative.
+    `binned`: the fine cells are ours to group into bins. `of`: what is counted, where it is not the column's own code.
+    `open`: the ends were bought, and what lies beyond them is counted in the cells at the ends.
+    """
+
+    column: Column
+    edges: tuple[int, ...]
+    null: bool
+    binned: bool = False
+    of: Expression | None = None
+    open: bool = False
+    groups: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    weights: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+
+    def __post_init__(self) -> None:
+        if not len(self.groups):
+            object.__setattr__(self, "groups", np.arange(self.fine))
+        if not len(self.weights):
+            object.__setattr__(self, "weights", np.ones(self.fine))
+        if len(self.groups) != self.fine or len(self.weights) != self.fine:
+            raise ValueError("an attribute whose groups are not of its cells")
+
+    @property
+    def name(self) -> str:
+        return self.column.name
+
+    @property
+    def fine(self) -> int:
+        """The number of fine cells."""
+        return len(self.edges) - 1 + self.null
+
+    @property
+    def size(self) -> int:
+        """The number of the model's cells."""
+        return int(self.groups.max()) + 1
+
+    def axis(self) -> Axis:
+        """The fine cells as an axis to be counted."""
+        edges = (-FAR, *self.edges[1:-1], FAR) if self.open else self.edges
+        return Axis(of=self.of or typed(self.column).expression, edges=edges, null=self.null, labels=())
+
+    def regrouped(self, groups: NDArray[np.int64], weights: NDArray[np.float64]) -> Attribute:
+        """The same column with other cells of the model."""
+        return replace(self, groups=groups, weights=weights)
+
+    def labels(self) -> tuple[Label, ...]:
+        """The model's cells as people read them."""
+        return tuple(self._label(np.flatnonzero(self.groups == cell)) for cell in range(self.size))
+
+    def _label(self, fine: NDArray[np.int64]) -> Label:
+        ends = [self._ends(int(cell)) for cell in fine]
+        known = [end for end in ends if end is not None]
+        if not known:
+            return None
+        if len(ends) == 1 and known[0][0] == known[0][1]:
+            return self._text(known[0][0])
+        if isinstance(self.column, Number | Moment) and _adjoin(known) and len(known) == len(ends):
+            return f"{self._text(known[0][0])} to {self._text(known[-1][1])}"
+        return f"{len(ends)} rare values"
+
+    def _ends(self, cell: int) -> tuple[int, int] | None:
+        """The first and the last code of a fine cell; None for NULL."""
+        return None if cell == len(self.edges) - 1 else (self.edges[cell], self.edges[cell + 1] - 1)
+
+    def _text(self, code: int) -> Label:
+        assert not isinstance(self.column, Text)
+        return self.column.label(code)
+
+
+def _adjoin(ends: list[tuple[int, int]]) -> bool:
+    return all(high + 1 == low for (_, high), (low, _) in pairwise(ends))
+
+
+def attribute_of(column: Column) -> Attribute | None:
+    """A declared column as an attribute; None for text, and where its bounds are not declared."""
+    limits = domain(column)
+    if limits is None:
+        return None
+    low, high = limits
+    if isinstance(column, Number | Moment):
+        if column.edges is not None:
+            return Attribute(column=column, edges=column.edges, null=True)
+        return Attribute(column=column, edges=even_edges(low, high, FINE_CELLS), null=True, binned=True)
+    if high > MOST_VALUES:
+        raise Refused(
+            f"column {column.name!r} has {high:,} values, more than the {MOST_VALUES:,} that a model holds",
+            hint="leave the column out, or declare fewer values and `other`",
+        )
+    return Attribute(column=column, edges=tuple(range(high + 1)), null=nullable(column))
+
+
+def even_edges(low: int, high: int, most: int) -> tuple[int, ...]:
+    """Edges of at most `most` even cells of [low, high), whole codes each.
+
+    >>> even_edges(0, 10, 3)
+    (0, 3, 6, 10)
+    """
+    cells = min(most, high - low)
+    return tuple(low + place * (high - low) // cells for place in range(cells + 1))

@@ -1,0 +1,178 @@
+"""Constraints: public facts that a model keeps exactly. Structural zeros, dependencies, order, known totals.
+
+They hold in two places. `on` says them of the cells of a model, which inference keeps at probability 0 and at the
+known counts; `kept` says them of rows, for what cells cannot express. No row that breaks one comes out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import UsageError
+from discreet.schema.column import Column
+from discreet.synth.attribute import Attribute
+from discreet.synth.known import Known
+from discreet.synth.repair import mended
+from discreet.synth.rules import Dependency, Order, Rule, Zero, table_of
+from discreet.synth.spans import Codes, Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Constraints on the cells of one model: see `inference.fit`."""
+
+    total: float
+    allowed: tuple[tuple[tuple[int, ...], NDArray[np.bool_]], ...] = ()
+    totals: tuple[tuple[tuple[int, ...], NDArray[np.float64]], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Constraints:
+    """What is known publicly. `rows`: the exact number of rows, where it is public."""
+
+    zeros: tuple[Zero, ...] = ()
+    dependencies: tuple[Dependency, ...] = ()
+    orders: tuple[Order, ...] = ()
+    totals: tuple[Known, ...] = ()
+    rows: int | None = None
+
+    def __post_init__(self) -> None:
+        for known in self.totals:
+            if self.rows is None:
+                object.__setattr__(self, "rows", known.rows)
+            if known.rows != self.rows:
+                raise UsageError(
+                    f"the known counts of {', '.join(known.columns)} sum to {known.rows:,}, not to {self.rows:,} rows",
+                    hint="known counts name every value that occurs, NULL too",
+                )
+        if self.rows is not None and self.rows < 0:
+            raise UsageError(f"a table has no {self.rows} rows")
+
+    @staticmethod
+    def from_data(data: object, columns: Sequence[Column], *, where: str = "constraints") -> Constraints:
+        """Constraints as people write them, checked against the declared columns."""
+        from discreet.synth.told import read_constraints
+
+        return read_constraints(data, columns, where=where)
+
+    @staticmethod
+    def from_file(path: str | Path, columns: Sequence[Column]) -> Constraints:
+        """The same from a file, TOML or JSON by its name."""
+        from discreet.synth.told import read_constraint_file
+
+        return read_constraint_file(Path(path), columns)
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """What every row keeps."""
+        return (*self.zeros, *self.dependencies, *self.orders)
+
+    def on(self, attributes: Sequence[Attribute], total: float) -> Limits:
+        """The constraints on the model's cells. A rule about a column that is not modelled binds nothing."""
+        places = {attribute.name: place for place, attribute in enumerate(attributes)}
+        named = {attribute.name: attribute for attribute in attributes}
+        return Limits(
+            total=total if self.rows is None else float(self.rows),
+            allowed=self.allowed(attributes),
+            totals=tuple(
+                (tuple(places[name] for name in known.columns), known.table(named)) for known in self.known(named)
+            ),
+        )
+
+    def allowed(self, attributes: Sequence[Attribute]) -> tuple[tuple[tuple[int, ...], NDArray[np.bool_]], ...]:
+        """For each rule the attributes that it is about, and which combinations of their cells hold a row that keeps it."""
+        places = {attribute.name: place for place, attribute in enumerate(attributes)}
+        named = {attribute.name: attribute for attribute in attributes}
+        return tuple(
+            (tuple(places[name] for name in rule.columns), table_of(rule, named)) for rule in self._rules(named)
+        )
+
+    def known(self, names: Collection[str]) -> tuple[Known, ...]:
+        """The known counts of columns that are modelled."""
+        return tuple(known for known in self.totals if set(known.columns) <= set(names))
+
+    def kept(
+        self,
+        codes: Mapping[str, Codes],
+        attributes: Sequence[Attribute],
+        generator: np.random.Generator,
+        *,
+        fixed: Collection[str] = (),
+    ) -> tuple[dict[str, Codes], NDArray[np.bool_]]:
+        """Rows in the same cells that keep every rule, and which of them cannot: those are not to be shown.
+
+        `fixed` columns stay as they are.
+        """
+        named = {attribute.name: attribute for attribute in attributes}
+        return mended(self._rules(named), named, codes, generator, fixed=fixed)
+
+    def _rules(self, names: Collection[str]) -> list[Rule]:
+        return [rule for rule in self.rules if set(rule.columns) <= set(names)]
+
+    def to_data(self) -> dict[str, Any]:
+        """The constraints as JSON data, in codes."""
+        return {
+            "zeros": [
+                [[name, list(map(list, span.intervals)), span.null] for name, span in zero.where] for zero in self.zeros
+            ],
+            "dependencies": [
+                [each.source, each.target, list(each.codes), list(each.images)] for each in self.dependencies
+            ],
+            "orders": [[each.low, each.high, each.low_scale, each.high_scale] for each in self.orders],
+            "totals": [[list(each.columns), list(map(list, each.codes)), list(each.counts)] for each in self.totals],
+            "rows": self.rows,
+        }
+
+    @staticmethod
+    def from_saved(data: Any) -> Constraints:
+        """What `to_data` wrote. Raises ValueError, TypeError or KeyError where it is something else."""
+        return Constraints(
+            zeros=tuple(
+                Zero(where=tuple((_name(name), _span(intervals, null)) for name, intervals, null in zero))
+                for zero in data["zeros"]
+            ),
+            dependencies=tuple(
+                Dependency(source=_name(source), target=_name(target), codes=_wholes(codes), images=_wholes(images))
+                for source, target, codes, images in data["dependencies"]
+            ),
+            orders=tuple(
+                Order(low=_name(low), high=_name(high), low_scale=_scale(one), high_scale=_scale(other))
+                for low, high, one, other in data["orders"]
+            ),
+            totals=tuple(
+                Known(columns=tuple(map(_name, columns)), codes=tuple(map(_wholes, codes)), counts=_wholes(counts))
+                for columns, codes, counts in data["totals"]
+            ),
+            rows=None if data["rows"] is None else _wholes([data["rows"]])[0],
+        )
+
+
+def _name(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError("a constraint on no column")
+    return value
+
+
+def _wholes(values: Any) -> tuple[int, ...]:
+    if any(type(value) is not int or not -(2**63) <= value < 2**63 for value in values):
+        raise ValueError("a constraint with a code that is no whole number")
+    return tuple(values)
+
+
+def _scale(value: Any) -> int:
+    if type(value) is not int or not 1 <= value <= 2**62:
+        raise ValueError("an order on no grid")
+    return value
+
+
+def _span(intervals: Any, null: Any) -> Span:
+    ends = tuple(_wholes(interval) for interval in intervals)
+    if any(len(end) != 2 for end in ends) or not isinstance(null, bool):
+        raise ValueError("a span without ends")
+    return Span(intervals=tuple((low, high) for low, high in ends), null=null)

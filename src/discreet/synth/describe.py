@@ -1,0 +1,139 @@
+"""Describing a table: its attributes, from what is declared or, where nothing is, bought with a stated share.
+
+Bounds of numbers and moments are chosen as `discreet bounds` chooses them, values of text are found by a threshold.
+What is found so serves this model alone; `discreet bounds` writes it down for everybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from discreet.accounting.region import Allowed
+from discreet.answers.bounds.ends import STAGES, End, after_stage, searches, stage_price
+from discreet.answers.bounds.rounding import outward
+from discreet.curator import Version
+from discreet.measurement import FoundKeys
+from discreet.plan.expressions import Choose, Member, Null, Predicate, TextCode, Whole
+from discreet.plan.expressions import Number as WholeNumber
+from discreet.plan.inquiry import Inquiry
+from discreet.plan.price import price
+from discreet.plan.relation import Scan
+from discreet.plan.stability import reach
+from discreet.program import Program
+from discreet.schema.column import Category, Column, Moment, Number, Text
+from discreet.sql.typed import typed
+from discreet.synth.attribute import FINE_CELLS, Attribute, attribute_of, even_edges
+
+#: What text that too few people share is written as.
+OTHER = "(other)"
+
+#: The most values that a column of text is described by, the first in order.
+MOST_WORDS = 1000
+
+#: Such a share is set aside for each column that is not declared, and no more than the last for all of them.
+SHARE = Fraction(1, 40)
+MOST_SHARE = Fraction(1, 4)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Needs:
+    """What must be bought: the columns without bounds, and those of text."""
+
+    numbers: tuple[str, ...]
+    texts: tuple[str, ...]
+
+    @property
+    def share(self) -> Fraction:
+        """What describing costs of the whole guarantee."""
+        return min(MOST_SHARE, SHARE * (len(self.numbers) + len(self.texts)))
+
+    @property
+    def each(self) -> Fraction:
+        return self.share / max(1, len(self.numbers) + len(self.texts))
+
+
+def needs_of(columns: Sequence[Column], *, keys: bool) -> Needs:
+    """What these columns leave open. Values of text can only be found where there is a delta for keys."""
+    unbounded = [
+        column.name for column in columns if isinstance(column, Number | Moment) and attribute_of(column) is None
+    ]
+    texts = [column.name for column in columns if isinstance(column, Text)] if keys else []
+    return Needs(numbers=tuple(unbounded), texts=tuple(texts))
+
+
+def describe(program: Program, columns: Sequence[Column], needs: Needs) -> list[Attribute]:
+    """The attributes of a table, bought where they are not declared. Text without shared values has none."""
+    bought = _bounded(program, needs) | _worded(program, needs)
+    found = []
+    for column in columns:
+        attribute = bought.get(column.name) or attribute_of(column)
+        found += [attribute] if attribute is not None else []
+    return found
+
+
+def _bounded(program: Program, needs: Needs) -> dict[str, Attribute]:
+    """Low and high of each column, in three choices an end, as one step a stage."""
+    if not needs.numbers:
+        return {}
+    version = program.version
+    wanted = {name: _open_ends(version, name) for name in needs.numbers}
+    plan, found = searches(version, wanted)
+    choices = STAGES * sum(len(ends) for ends in wanted.values())
+    for _ in range(STAGES):
+        # Every choice of the stage gets the same share; `stage_price` divides what a column gets over its choices.
+        epsilon = program.choice(needs.each * len(needs.numbers) / choices)
+        found_at = [stage_price(version, plan, [each], share=epsilon * STAGES * len(each.wanted)) for each in found]
+        found = [after_stage([each], program.run(priced))[0] for each, priced in zip(found, found_at, strict=True)]
+    attributes = {}
+    for search in found:
+        assert search.low is not None and search.high is not None
+        low, high = outward(search.column, search.low, search.high)
+        edges = even_edges(low, high + 1, FINE_CELLS)
+        column = replace(search.column, low=low, high=high)
+        own = typed(search.column).expression
+        attributes[column.name] = Attribute(column=column, of=own, edges=edges, null=True, binned=True, open=True)
+    return attributes
+
+
+def _open_ends(version: Version, name: str) -> tuple[End, ...]:
+    column = version.schema.column(name)
+    assert isinstance(column, Number | Moment)
+    ends: list[tuple[End, int | None]] = [("low", column.low), ("high", column.high)]
+    return tuple(end for end, declared in ends if declared is None)
+
+
+def _worded(program: Program, needs: Needs) -> dict[str, Attribute]:
+    """The values of text that enough people share, each column as one step. All other text is one more value."""
+    version, found = program.version, {}
+    plan = Scan(table=version.table, version=version.number)
+    for name in needs.texts:
+        priced = price(
+            Inquiry(plan=plan, sets=((),), statistics=(), keys=(TextCode(name),)),
+            reach(plan, {version.table: version.schema}),
+            needs={},
+            epsilon=program.pure(needs.each),
+            delta=program.event.delta / len(needs.texts),
+        )
+        (part,) = program.run(priced).parts
+        assert isinstance(part, FoundKeys)
+        words = sorted(str(key) for (key,) in part.keys if key is not None)[:MOST_WORDS]
+        if words:
+            found[name] = worded(name, words)
+    return found
+
+
+def worded(name: str, words: Sequence[str]) -> Attribute:
+    """A column of text as one of some words, or another one, or NULL."""
+    cases: list[tuple[Predicate, WholeNumber]] = [(Member(name, Allowed((), null=True)), Null())]
+    cases += [(Member(name, Allowed.of([word])), Whole(place)) for place, word in enumerate(words)]
+    others = OTHER
+    while others in words:
+        others = f"({others})"
+    return Attribute(
+        column=Category(name=name, values=(*words, others)),
+        of=Choose(tuple(cases), Whole(len(words))),
+        edges=tuple(range(len(words) + 2)),
+        null=True,
+    )

@@ -1,0 +1,156 @@
+"""A synthesizer with the manners of scikit-learn, for those who have them: fit, sample, get_params, set_params.
+
+Nothing of scikit-learn is needed or imported. Parameters are kept as they were given, and looked at by `fit` alone,
+so that `sklearn.base.clone` makes an equal one; a clone is not fitted.
+"""
+
+from __future__ import annotations
+
+import inspect
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from discreet import exact
+from discreet.accounting.guarantee import Guarantee
+from discreet.answers.sql import Asker
+from discreet.curator import Curator, Version
+from discreet.errors import UsageError
+from discreet.schema.schema import closest
+from discreet.synth.constraints import Constraints
+from discreet.synth.fit import synthesize
+from discreet.synth.model import Model
+from discreet.synth.wanted import Wanted
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class Opened(Protocol):
+    """What of an open project a fit needs."""
+
+    @property
+    def curator(self) -> Curator: ...
+
+    def version(self, name: str) -> Version: ...
+
+    def guarantee(self, name: str) -> Guarantee: ...
+
+    def asker(self, analyst: str | None) -> Asker: ...
+
+
+class Synthesizer:
+    """Synthetic data of a declared table.
+
+    `fit` charges the ledger, once for the same parameters; `sample` and all else is free. `constraints`: as
+    `Constraints.from_data` takes them, or the name of a file. `model_` is there after `fit`.
+    """
+
+    model_: Model
+
+    def __init__(
+        self,
+        project: Opened,
+        table: str,
+        *,
+        epsilon: object = None,
+        delta: object = None,
+        model: str = "auto",
+        columns: Any = None,
+        degree: int | None = None,
+        seconds: object = None,
+        constraints: Any = None,
+        analyst: str | None = None,
+    ) -> None:
+        self.project = project
+        self.table = table
+        self.epsilon = epsilon
+        self.delta = delta
+        self.model = model
+        self.columns = columns
+        self.degree = degree
+        self.seconds = seconds
+        self.constraints = constraints
+        self.analyst = analyst
+
+    def fit(self, X: object = None, y: object = None) -> Synthesizer:  # noqa: N803
+        """Fit the model. The data is the declared table: X and y are scikit-learn's form, and must be left out."""
+        if X is not None or y is not None:
+            raise UsageError(
+                "a synthesizer is fitted to the declared table, not to data that is handed over",
+                hint="discreet add FILE declares one",
+            )
+        version = self.project.version(self.table)
+        self.model_ = synthesize(
+            self._wanted(version),
+            version=version,
+            guarantee=self.project.guarantee(self.table),
+            curator=self.project.curator,
+            asker=self.project.asker(self.analyst),
+        )
+        return self
+
+    def _wanted(self, version: Version) -> Wanted:
+        return Wanted(
+            epsilon=_number(self.epsilon, "epsilon"),
+            delta=None if self.delta is None else exact.probability(self.delta, name="delta"),
+            kind=self.model,
+            columns=None if self.columns is None else tuple(self.columns),
+            degree=self.degree,
+            seconds=_number(self.seconds, "seconds"),
+            constraints=self._constraints(version),
+        )
+
+    def _constraints(self, version: Version) -> Constraints:
+        match self.constraints:
+            case None:
+                return Constraints()
+            case Constraints():
+                return self.constraints
+            case str() | Path():
+                return Constraints.from_file(self.constraints, version.schema.columns)
+            case _:
+                return Constraints.from_data(self.constraints, version.schema.columns)
+
+    def sample(self, n: int | None = None, *, given: Any = None, seed: int | None = None) -> pa.Table:
+        """n rows of synthetic data as an Arrow table; about as many as the table has where n is not said."""
+        if not hasattr(self, "model_"):
+            raise UsageError("this synthesizer is not fitted yet", hint="fit() first")
+        return self.model_.sample(n, given=given, seed=seed)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters by name. Nothing in them has parameters of its own, so `deep` says nothing."""
+        return {name: getattr(self, name) for name in self._names()}
+
+    def set_params(self, **params: Any) -> Synthesizer:
+        """Change parameters; a fitted model stays until the next fit."""
+        for name in params:
+            if name not in self._names():
+                raise UsageError(f"a synthesizer has no parameter {name[:60]!r}", hint=closest(name, self._names()))
+        for name, value in params.items():
+            setattr(self, name, value)
+        return self
+
+    @classmethod
+    def _names(cls) -> list[str]:
+        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def __repr__(self) -> str:
+        standard = inspect.signature(type(self).__init__).parameters
+        told = [
+            f"{name}={value!r}"
+            for name, value in self.get_params().items()
+            if name not in ("project", "table") and value != standard[name].default
+        ]
+        return f"Synthesizer({', '.join([f'table={self.table!r}', *told])})"
+
+    def __sklearn_clone__(self) -> Synthesizer:
+        """An equal one that is not fitted. The project, which holds the ledger open, is shared and not copied."""
+        return type(self)(**self.get_params())
+
+
+def _number(value: object, name: str) -> Fraction | None:
+    return None if value is None else exact.number(value, name=name)

@@ -1,0 +1,111 @@
+"""The first step of every fit: a noisy histogram of each column, and the model's cells that follow from it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.accounting.events import Reserved
+from discreet.inference.facts import Measured
+from discreet.program import Cut, Law, Program
+from discreet.synth.attribute import Attribute
+
+#: A value whose noisy count is below so many standard deviations is kept with the other rare ones.
+RARE = 3.0
+
+#: Bins aim at this many for a column, fewer where noise would drown them.
+MOST_BINS = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class First:
+    """What the histograms told: attributes with their cells, the table cut by them, and about how many rows."""
+
+    attributes: tuple[Attribute, ...]
+    cut: Cut
+    measured: tuple[Measured, ...]
+    total: float
+    total_sd: float
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        return tuple(attribute.size for attribute in self.attributes)
+
+
+def first(program: Program, attributes: Sequence[Attribute], share: Fraction) -> First:
+    """Measure every column once, with this share in all, and group its cells."""
+    cut = program.cut(tuple(attribute.axis() for attribute in attributes))
+    parts = shares(program.event, [attribute.fine for attribute in attributes], share)
+    laws = [program.law(part) for part in parts]
+    noisy = cut.measure([(place,) for place in range(len(attributes))], laws)
+    return grouped(attributes, cut, [values.astype(np.float64) for values in noisy], laws)
+
+
+def shares(event: Reserved, sizes: Sequence[int], share: Fraction) -> list[Fraction]:
+    """A share split over histograms so that their expected distances from the truth have the smallest sum.
+
+    Because: a histogram of k cells is wrong by k * sd in all; with sd^-2 in proportion to its part of rho the sum
+    of k_i * rho_i^(-1/2) is smallest at rho_i ~ k_i^(2/3), and with epsilon at epsilon_i ~ k_i^(1/2).
+    """
+    power = 2 / 3 if event.epsilon is None else 1 / 2
+    weights = [round(1000 * size**power) for size in sizes]
+    return [share * weight / sum(weights) for weight in weights]
+
+
+def grouped(
+    attributes: Sequence[Attribute], cut: Cut, noisy: Sequence[NDArray[np.float64]], laws: Sequence[Law]
+) -> First:
+    """Cells of the model from noisy histograms. Post-processing."""
+    sds = [math.sqrt(law.variance()) for law in laws]
+    total, total_sd = _total(noisy, sds)
+    found, measured = [], []
+    for place, (attribute, values, sd) in enumerate(zip(attributes, noisy, sds, strict=True)):
+        groups = bins(attribute, values, sd, total) if attribute.binned else merged_rare(values, sd)
+        found.append(attribute.regrouped(groups, np.maximum(values, 0)))
+        sums, cells = np.bincount(groups, weights=values), np.bincount(groups)
+        # Inference knows one variance a marginal: the mean over its cells.
+        measured.append(
+            Measured(attributes=(place,), values=sums.astype(np.float64), variance=float(sd**2 * cells.mean()))
+        )
+    groups_of = tuple(attribute.groups for attribute in found)
+    return First(
+        attributes=tuple(found), cut=cut.merged(groups_of), measured=tuple(measured), total=total, total_sd=total_sd
+    )
+
+
+def _total(noisy: Sequence[NDArray[np.float64]], sds: Sequence[float]) -> tuple[float, float]:
+    """The number of rows: the mean of the histograms' sums by inverse variance, at least 1."""
+    precision = np.array([1 / (sd**2 * len(values)) for values, sd in zip(noisy, sds, strict=True)])
+    sums = np.array([values.sum() for values in noisy])
+    return max(1.0, float(precision @ sums / precision.sum())), float(1 / math.sqrt(precision.sum()))
+
+
+def merged_rare(values: NDArray[np.float64], sd: float) -> NDArray[np.int64]:
+    """Cells whose noisy count says little share one cell of the model, where they are at least two."""
+    rare = values < RARE * sd
+    if rare.sum() < 2:
+        return np.arange(len(values))
+    groups = np.cumsum(~rare) - 1
+    return np.where(rare, int((~rare).sum()), groups)
+
+
+def bins(attribute: Attribute, values: NDArray[np.float64], sd: float, total: float) -> NDArray[np.int64]:
+    """Bins of even fine cells: of about equal numbers of rows where the noise allows it, else of equal width."""
+    cells = len(attribute.edges) - 1
+    if cells <= MOST_BINS:
+        return merged_rare(values, sd)
+    noise = RARE * sd * math.sqrt(cells / MOST_BINS)
+    if total / MOST_BINS <= noise:
+        count = max(2, min(MOST_BINS, int(total / (RARE * sd * math.sqrt(cells)) + 1)))
+        groups = np.arange(cells) * count // cells
+    else:
+        filled = np.cumsum(np.maximum(values[:cells], 0))
+        levels = filled - np.maximum(values[:cells], 0) / 2
+        groups = np.minimum((levels * MOST_BINS / max(filled[-1], 1e-9)).astype(np.int64), MOST_BINS - 1)
+        groups = np.unique(groups, return_inverse=True)[1]
+    return np.append(groups, groups[-1] + 1) if attribute.null else groups

@@ -1,0 +1,158 @@
+"""From a declared table and an epsilon to a model: reserve, describe, fit."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from fractions import Fraction
+
+from discreet import exact
+from discreet.accounting.convert import rho_from_epsilon
+from discreet.accounting.events import Reserved
+from discreet.accounting.guarantee import Guarantee
+from discreet.accounting.region import Region
+from discreet.answers.sql import Asker
+from discreet.curator import Curator, Version
+from discreet.errors import UsageError
+from discreet.program import Program
+from discreet.schema.column import Column
+from discreet.schema.schema import closest
+from discreet.synth.choosing import Choice, chosen
+from discreet.synth.describe import describe, needs_of
+from discreet.synth.fitting import Progress, Task, silent
+from discreet.synth.kinds import KINDS
+from discreet.synth.model import Card, Model
+from discreet.synth.random import random_model
+from discreet.synth.wanted import Wanted
+
+
+def synthesize(
+    wanted: Wanted,
+    *,
+    version: Version,
+    guarantee: Guarantee,
+    curator: Curator,
+    asker: Asker,
+    order: Sequence[str] = (),
+    progress: Progress = silent,
+) -> Model:
+    """Fit a model. The same fit of the same version is read back from the ledger, free; a broken-off one goes on.
+
+    Guarantee: one charge of a reservation, and all that the model holds is drawn from it or public.
+    """
+    columns = wanted_columns(version, wanted.columns, order)
+    if wanted.kind == "random":
+        return random_model(version, columns)
+    needs = needs_of(columns, keys=_keys(guarantee, wanted) > 0)
+    event = reservation(guarantee, wanted, texts=bool(needs.texts))
+    choice = chosen(wanted, columns, event, most_rows=version.schema.unit.rows)
+    held = _reserve(wanted, event, version, curator, asker)
+    program = Program(curator, version, held)
+    progress("describing", 0.0)
+    attributes = tuple(describe(program, columns, needs))
+    if not attributes:
+        raise UsageError("no column of the table can be modelled", hint="declare bounds, values or bins for some")
+    task = Task(
+        program=program,
+        attributes=attributes,
+        constraints=wanted.constraints,
+        degree=wanted.degree,
+        rounds=choice.rounds,
+        model_mb=choice.model_mb,
+        workload=choice.workload,
+        progress=progress,
+    )
+    fit = KINDS[choice.kind](task)
+    model = Model(
+        card=_card(choice, wanted, event, program, version, delta=_delta(guarantee, wanted)),
+        columns=columns,
+        attributes=fit.attributes,
+        fitted=fit.fitted,
+        measured=fit.measured,
+        total_sd=fit.total_sd,
+        constraints=wanted.constraints,
+    )
+    program.finish(json.dumps({"kind": "model", "model": choice.kind, "steps": program.steps}))
+    progress("done", 1.0)
+    return model
+
+
+def wanted_columns(version: Version, names: Sequence[str] | None, order: Sequence[str] = ()) -> tuple[Column, ...]:
+    """The columns that come out: all of the table's, or those that are named. `order`: as people know them."""
+    known = version.schema.columns
+    if names is not None:
+        for name in names:
+            if version.schema.column(name) is None:
+                hint = closest(name, [column.name for column in known])
+                raise UsageError(f"table {version.table!r} has no column {name[:60]!r}", hint=hint)
+        known = tuple(column for column in known if column.name.lower() in [name.lower() for name in names])
+    places = {name.lower(): place for place, name in enumerate(order)}
+    return tuple(sorted(known, key=lambda column: places.get(column.name.lower(), len(places))))
+
+
+def _delta(guarantee: Guarantee, wanted: Wanted) -> Fraction:
+    """The delta of the fit's guarantee: as asked, else what the population converts rho with."""
+    if wanted.delta is not None:
+        return wanted.delta
+    return guarantee.delta_rho or guarantee.keys
+
+
+def _keys(guarantee: Guarantee, wanted: Wanted) -> Fraction:
+    """The part of delta that finding values of text may cost: half of it, and no more than the population's."""
+    delta = _delta(guarantee, wanted)
+    return min(guarantee.keys, delta / 2 if guarantee.delta_rho else delta)
+
+
+def reservation(guarantee: Guarantee, wanted: Wanted, *, texts: bool) -> Reserved:
+    """What (epsilon, delta) is in the terms of the ledger: rho by inverse conversion, or pure where no delta is."""
+    assert wanted.epsilon is not None
+    delta, keys = _delta(guarantee, wanted), _keys(guarantee, wanted) if texts else Fraction(0)
+    if guarantee.delta_rho == 0 or delta - keys <= 0:
+        return Reserved(epsilon=wanted.epsilon, rho=wanted.epsilon**2 / 2, delta=keys)
+    rho = rho_from_epsilon(wanted.epsilon, delta - keys)
+    if rho <= 0:
+        raise UsageError(
+            f"epsilon {exact.show(wanted.epsilon)} at delta {exact.show(delta)} is too small for any noise to be finite"
+        )
+    return Reserved(epsilon=None, rho=rho, delta=keys)
+
+
+def _reserve(wanted: Wanted, event: Reserved, version: Version, curator: Curator, asker: Asker) -> str:
+    """The id of the reservation: one that is there for the same fit, or a new charge."""
+    told = json.dumps({"synth": wanted.data(), "table": version.table, "version": version.number}, sort_keys=True)
+    question = hashlib.sha256(told.encode()).hexdigest()
+    known = None if wanted.fresh else curator.ledger.reserved(version.table, version.number, question)
+    if known is not None:
+        return known.id
+    return curator.ledger.charge(
+        population=version.population,
+        table=version.table,
+        version=version.number,
+        region=Region.whole(),
+        event=event,
+        question=question,
+        price=wanted.epsilon,
+        analyst=asker.name,
+        quota=asker.quota,
+    ).id
+
+
+def _card(
+    choice: Choice, wanted: Wanted, event: Reserved, program: Program, version: Version, *, delta: Fraction
+) -> Card:
+    unit = version.schema.unit
+    return Card(
+        kind=choice.kind,
+        table=version.table,
+        version=version.number,
+        unit="row" if unit.is_row else f"person, at most {unit.rows:,} rows",
+        release=program.id,
+        epsilon=wanted.epsilon,
+        delta=delta,
+        rho=None if event.epsilon is not None else event.rho,
+        steps=program.steps,
+        shares=dict(program.shares),
+        because=choice.because,
+        warnings=choice.warnings,
+    )

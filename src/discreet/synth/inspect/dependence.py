@@ -1,0 +1,63 @@
+"""How far columns tell of each other in the model: the share of the one's uncertainty that the other takes away."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from discreet.inference.axes import Axes, Table, cells_of
+from discreet.inference.candidates import projections
+from discreet.synth.inspect.evidence import Evidence, names_of
+
+#: Pairs of more cells are not looked at.
+MOST_CELLS = 2**22
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dependence:
+    """Two columns: 0 where they are independent in the model, 1 where one decides the other.
+
+    `measured`: the two were measured together. Else the model's dependence comes through other columns, and the true
+    one may be larger. `strength` is None where the pair is too large to be looked at.
+    """
+
+    columns: tuple[str, ...]
+    strength: float | None
+    measured: bool
+
+
+def dependences(evidence: Evidence) -> tuple[Dependence, ...]:
+    """All pairs of columns, in the table's order."""
+    pairs = list(combinations(range(len(evidence.sizes)), 2))
+    small = [pair for pair in pairs if cells_of(evidence.sizes, pair) <= MOST_CELLS]
+    found = {own: strength(table) for own, table in projections(evidence.model.calibrated, small)}
+    return tuple(
+        Dependence(columns=names_of(evidence.model, pair), strength=found.get(pair), measured=evidence.measured(pair))
+        for pair in pairs
+    )
+
+
+def strength(table: Table) -> float:
+    """Mutual information over the smaller of the two entropies, in [0, 1].
+
+    >>> strength(np.array([[5.0, 5.0], [5.0, 5.0]])), strength(np.array([[9.0, 0.0], [0.0, 2.0]]))
+    (0.0, 1.0)
+    """
+    shares = table / max(float(table.sum()), 1e-300)
+    rows, columns, both = _entropy(shares.sum(axis=1)), _entropy(shares.sum(axis=0)), _entropy(shares.ravel())
+    least = min(rows, columns)
+    return round(min(1.0, max(0.0, (rows + columns - both) / least)), 6) if least > 1e-9 else 0.0
+
+
+def _entropy(shares: Table) -> float:
+    held = shares[shares > 0]
+    return float(-(held * np.log(held)).sum())
+
+
+def measured_sets(evidence: Evidence) -> tuple[Axes, ...]:
+    """The sets of two or more columns that were measured, none inside another, in order."""
+    sets = {tuple(sorted(each.attributes)) for each in evidence.model.measured if len(each.attributes) > 1}
+    largest = [own for own in sets if not any(set(own) < set(other) for other in sets)]
+    return tuple(sorted(largest, key=lambda own: (len(own), own)))

@@ -1,0 +1,176 @@
+"""A histogram drawn: SVG as text. Colours are the sheet's; every letter of a label is escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from discreet.synth.inspect.columns import Histogram
+from discreet.synth.inspect.words import rounded, safe, short, value
+
+#: Drawings are so wide, in pixels of a small screen, on which they are shown as they are.
+WIDTH = 328.0
+
+#: Of a column with more values than this the most common are drawn.
+MOST_ROWS = 12
+
+#: Bins whose widths differ more than so many times are drawn equally wide.
+MOST_RATIO = 60
+
+#: So are bins of which half would be lower than this part of the highest.
+LEAST_HEIGHT = 0.06
+
+
+def svg(height: float, label: str, body: str, *, width: float = WIDTH) -> str:
+    """A drawing with the words that stand for it where it cannot be seen."""
+    return f'<svg viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{safe(label)}">{body}</svg>'
+
+
+def histogram(of: Histogram) -> str:
+    """One column: a bar for the model, a dot for the measurement, a line for its noise."""
+    lying = sum(span is not None for span in of.spans)
+    return _standing(of) if of.ordered and lying > 2 else _lying(of)
+
+
+def equally_wide(of: Histogram) -> bool:
+    """Whether bins of different widths are drawn equally wide: where areas would leave nothing but the narrowest."""
+    runs = [
+        (count / (span[1] - span[0]), span[1] - span[0])
+        for count, span in zip(of.counts, of.spans, strict=True)
+        if span
+    ]
+    dense = sorted(density for density, _ in runs)
+    widths = [width for _, width in runs]
+    return max(widths) > MOST_RATIO * min(widths) or (
+        max(widths) > min(widths) and dense[len(dense) // 2] < LEAST_HEIGHT * dense[-1]
+    )
+
+
+# -- values one below the other ------------------------------------------------------------------------------------
+
+
+def shown_rows(of: Histogram) -> list[int]:
+    """The cells that are drawn, in their order: all, or the most common."""
+    if len(of.order) <= MOST_ROWS:
+        return list(of.order)
+    common = sorted(of.order, key=lambda cell: -of.counts[cell])[:MOST_ROWS]
+    return [cell for cell in of.order if cell in common]
+
+
+def _lying(of: Histogram) -> str:
+    left, right, step = 112.0, 278.0, 21.0
+    cells = shown_rows(of)
+    most = _most(of, cells)
+    body = []
+    for turn, cell in enumerate(cells):
+        y = turn * step
+        end = left + (right - left) * of.counts[cell] / most
+        body.append(
+            f"<g><title>{_told(of, cell)}</title>"
+            f'<text x="{left - 8:g}" y="{y + 14:g}" text-anchor="end">{safe(short(value(of.labels[cell]), 16))}</text>'
+            f'<rect class="bar" x="{left:g}" y="{y + 4:g}" width="{end - left:.1f}" height="12"/>'
+            f"{_dot_lying(of, cell, left, (right - left) / most, y + 10)}"
+            f'<text x="{WIDTH:g}" y="{y + 14:g}" text-anchor="end">{rounded(of.counts[cell])}</text></g>'
+        )
+    rest = len(of.order) - len(cells)
+    if rest:
+        others = sum(of.counts) - sum(of.counts[cell] for cell in cells)
+        body.append(
+            f'<text class="note" x="{left:g}" y="{len(cells) * step + 14:g}">'
+            f"and {rest:,} more, {rounded(others)} rows together</text>"
+        )
+    return svg((len(cells) + bool(rest)) * step, f"Histogram of {of.name}", "".join(body))
+
+
+def _dot_lying(of: Histogram, cell: int, left: float, scale: float, y: float) -> str:
+    if of.noisy_counts is None or of.plus_minus is None:
+        return ""
+    middle, width = of.noisy_counts[cell], of.plus_minus[cell]
+    low, high = (left + scale * max(0.0, end) for end in (middle - width, middle + width))
+    return (
+        f'<path class="whisker" d="M{low:.1f} {y:g}H{high:.1f}"/>'
+        f'<circle class="dot" cx="{left + scale * max(0.0, middle):.1f}" cy="{y:g}" r="2.5"/>'
+    )
+
+
+# -- bins side by side ---------------------------------------------------------------------------------------------
+
+
+def _standing(of: Histogram) -> str:
+    """Areas are rows: a wider bin of as many is lower, unless bins differ too much to be drawn so."""
+    top, floor = 8.0, 128.0
+    places = _places(of)
+    even = equally_wide(of)
+    heights = {cell: 1.0 if even else 1 / (high - low) for cell, (low, high) in places.items()}
+    most = max(max(_reach(of, cell) * heights[cell] for cell in places), 1e-9)
+    scale = (floor - top) / most
+    body = [f'<path class="rule" d="M0 {floor:g}H{WIDTH:g}"/>']
+    for cell, (low, high) in places.items():
+        tall = of.counts[cell] * heights[cell] * scale
+        body.append(
+            f"<g><title>{_told(of, cell)}</title>"
+            f'<rect class="bar" x="{low:.1f}" y="{floor - tall:.1f}" width="{max(0.5, high - low - 1):.1f}" '
+            f'height="{tall:.1f}"/>{_dot_standing(of, cell, (low + high) / 2, floor, heights[cell] * scale)}</g>'
+        )
+    return svg(floor + 20, f"Histogram of {of.name}", "".join(body) + _axis(of, places, floor + 15))
+
+
+def _places(of: Histogram) -> dict[int, tuple[float, float]]:
+    """From where to where each cell is drawn: bins along the line, then, apart, what has no place on it."""
+    bins = [cell for cell in of.order if of.spans[cell] is not None]
+    apart = [cell for cell in of.order if of.spans[cell] is None]
+    end = WIDTH - 34.0 * len(apart)
+    found: dict[int, tuple[float, float]] = {}
+    spans = [span for cell in bins if (span := of.spans[cell]) is not None]
+    first, last = spans[0][0], spans[-1][1]
+    for turn, (cell, (low, high)) in enumerate(zip(bins, spans, strict=True)):
+        ends = (turn, turn + 1) if equally_wide(of) else (low - first, high - first)
+        length = len(bins) if equally_wide(of) else last - first
+        found[cell] = end * ends[0] / length, end * ends[1] / length
+    for turn, cell in enumerate(apart):
+        found[cell] = end + 34.0 * turn + 10, end + 34.0 * (turn + 1)
+    return found
+
+
+def _axis(of: Histogram, places: Mapping[int, tuple[float, float]], y: float) -> str:
+    bins = [cell for cell in places if of.spans[cell] is not None]
+    end = places[bins[-1]][1]
+    text = [
+        f'<text class="note" x="0" y="{y:g}">{safe(short(value(of.labels[bins[0]]), 22))}</text>',
+        f'<text class="note" x="{end:.1f}" y="{y:g}" text-anchor="end">'
+        f"{safe(short(value(of.labels[bins[-1]]), 22))}</text>",
+    ]
+    for cell in places:
+        if of.spans[cell] is None:
+            middle = sum(places[cell]) / 2
+            word = "NULL" if of.labels[cell] is None else "rare"
+            text.append(f'<text class="note" x="{middle:.1f}" y="{y:g}" text-anchor="middle">{word}</text>')
+    return "".join(text)
+
+
+def _dot_standing(of: Histogram, cell: int, x: float, floor: float, scale: float) -> str:
+    if of.noisy_counts is None or of.plus_minus is None:
+        return ""
+    middle, width = of.noisy_counts[cell], of.plus_minus[cell]
+    low, high = (floor - scale * max(0.0, end) for end in (middle - width, middle + width))
+    return (
+        f'<path class="whisker" d="M{x:.1f} {low:.1f}V{high:.1f}"/>'
+        f'<circle class="dot" cx="{x:.1f}" cy="{floor - scale * max(0.0, middle):.1f}" r="2"/>'
+    )
+
+
+def _most(of: Histogram, cells: Sequence[int]) -> float:
+    return max([1e-9, *(_reach(of, cell) for cell in cells)])
+
+
+def _reach(of: Histogram, cell: int) -> float:
+    """The largest number that is drawn of a cell."""
+    if of.noisy_counts is None or of.plus_minus is None:
+        return of.counts[cell]
+    return max(of.counts[cell], of.noisy_counts[cell] + of.plus_minus[cell])
+
+
+def _told(of: Histogram, cell: int) -> str:
+    told = f"{safe(value(of.labels[cell]))}: {rounded(of.counts[cell])} in the model"
+    if of.noisy_counts is None or of.plus_minus is None:
+        return told
+    return f"{told}, measured {rounded(of.noisy_counts[cell])} ± {rounded(of.plus_minus[cell])}"

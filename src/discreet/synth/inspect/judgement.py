@@ -1,0 +1,153 @@
+"""The page's heart: the questions this data is good and bad for, and the expected error of each table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from discreet.synth.inspect.marginals import Marginal, Verdict
+from discreet.synth.inspect.predicates import Predicate, Simple
+from discreet.synth.inspect.report import Report
+from discreet.synth.inspect.words import crossed, percent, rounded, safe, some, tenths
+
+#: So many of a list are shown at once; the others unfold.
+SHOWN = 10
+
+#: So many rows of a table.
+SHOWN_ROWS = 25
+
+_SIZES = {1: "Single columns", 2: "Pairs of columns", 3: "Three columns"}
+_VERDICTS: tuple[Verdict, ...] = ("good", "partly", "poor", "unknown")
+
+
+def good_and_bad(report: Report) -> str:
+    """What to rely on, what not, and why."""
+    near = percent(report.near)
+    judged = report.marginals.judged
+    return f"""
+<p>A count from this data is called <em>good</em> if it is expected within {near} of the real table's count, with
+{percent(report.confidence)} confidence. A table of columns is good if nine in ten of its rows lie in cells with good
+counts, and partly good if half of them do. Percentages are the shares of rows in cells with good counts.</p>
+{_tally(report)}
+<div class="halves">
+<div><h3 class="main">Rely on</h3>
+{_group("Good", _of(judged, "good"))}
+{_group("Partly: the common cells only", _of(judged, "partly"))}</div>
+<div><h3 class="second">Do not rely on</h3>
+{_group("Too thin against the noise", _of(judged, "poor"))}
+{_group("Never measured together: what the model says is a guess from other tables", _of(judged, "unknown"))}</div>
+</div>
+<h3>Simple questions</h3>
+<p>How many rows have one value, or lie in a range. From about the number of rows in the second column on, the count of
+a single value is good.</p>
+{_simple(report.questions)}"""
+
+
+def _of(judged: Iterable[Marginal], verdict: Verdict) -> list[Marginal]:
+    return [each for each in judged if each.verdict == verdict]
+
+
+def _tally(report: Report) -> str:
+    rows = []
+    for size, words in _SIZES.items():
+        found = [each.verdict for each in report.marginals.judged if len(each.columns) == size]
+        if found:
+            numbers = "".join(f'<td class="number">{found.count(verdict):,}</td>' for verdict in _VERDICTS)
+            rows.append(f'<tr><th scope="row">{words}</th>{numbers}<td class="number">{len(found):,}</td></tr>')
+    passed = report.marginals.passed_over
+    note = (
+        f'<p class="quiet small">{some(passed, "further table")}, too large or too many, not judged.</p>'
+        if passed
+        else ""
+    )
+    return _table(["Tables of", "good", "partly", "poor", "not measured", "in all"], rows) + note
+
+
+def _group(title: str, found: Sequence[Marginal]) -> str:
+    if not found:
+        return ""
+    items = [f"<li>{crossed(each.columns)} {_aside(each)}</li>" for each in found]
+    return f'<p class="quiet small">{title}</p>{folded(items)}'
+
+
+def _aside(each: Marginal) -> str:
+    if each.verdict == "unknown":
+        return ""
+    return f'<span class="quiet small">{percent(each.near_share)}</span>'
+
+
+def folded(items: Sequence[str]) -> str:
+    """A list, of which the first are shown and the others unfold."""
+    shown, rest = items[:SHOWN], items[SHOWN:]
+    more = f'<details><summary>{len(rest):,} more</summary><ul class="plain">{"".join(rest)}</ul></details>'
+    return f'<ul class="plain">{"".join(shown)}</ul>{more if rest else ""}'
+
+
+def _simple(questions: Sequence[Simple]) -> str:
+    heads = ["Column", "good from, rows", "good questions", "such as", "not such as"]
+    rows = []
+    for each in questions:
+        good = sum(one.good for one in each.predicates)
+        cells = [
+            ("number", "unknown" if each.least is None else rounded(each.least)),
+            ("number", f"{good:,} of {len(each.predicates):,}"),
+            ("", _examples(each, good=True)),
+            ("", _examples(each, good=False)),
+        ]
+        told = "".join(
+            f'<td role="cell" class="{kind}" data-head="{head}">{text}</td>'
+            for head, (kind, text) in zip(heads[1:], cells, strict=True)
+        )
+        rows.append(f'<tr role="row"><th role="rowheader" scope="row">{safe(each.column)}</th>{told}</tr>')
+    return _table(heads, rows, wide=(3, 4))
+
+
+def _examples(of: Simple, *, good: bool) -> str:
+    """The rarest that is still good and the most common one; the most common that is not."""
+    found = sorted((each for each in of.predicates if each.good == good), key=lambda each: -each.count)
+    picked = found[:1] + found[-1:] * (good and len(found) > 1) + found[1:2] * (not good)
+    return "<br>".join(_predicate(each) for each in picked) or '<span class="quiet">none</span>'
+
+
+def _predicate(each: Predicate) -> str:
+    width = "" if each.plus_minus is None else f" ± {rounded(each.plus_minus)}"
+    return f'{safe(each.condition)} <span class="quiet small">{rounded(each.count)}{width}</span>'
+
+
+def expected_errors(report: Report) -> str:
+    """Each table that was measured, the worst first; the others cannot be known."""
+    known = [each for each in report.marginals.judged if each.expected_distance is not None]
+    known.sort(key=lambda each: -(each.expected_distance or 0))
+    rows = [_row(each) for each in known]
+    heads = ["Table", "cells", "expected distance", f"rows within {percent(report.near)}", "verdict"]
+    rest = rows[SHOWN_ROWS:]
+    more = f"<details><summary>{some(len(rest), 'more table')}</summary>{_table(heads, rest)}</details>" if rest else ""
+    unknown = len(report.marginals.judged) - len(known)
+    return f"""
+<p>The distance of a table is the share of rows that would have to move to another cell to make it the real one (total
+variation). For tables that were measured it is estimated from the noise that was added. On the whole the model is
+{report.misfit:.2f} standard deviations of that noise from what was measured; about 1 or less is as it should be.</p>
+{_table(heads, rows[:SHOWN_ROWS])}{more}
+<p>{some(unknown, "other table was", "other tables were")} never measured: <strong>unknown</strong>. How far off the
+model is there depends on the data, and only a comparison that is paid for can tell.</p>"""
+
+
+def _row(each: Marginal) -> str:
+    return (
+        f'<tr><th scope="row">{crossed(each.columns)}</th><td class="number">{each.cells:,}</td>'
+        f'<td class="number">{tenths(each.expected_distance or 0.0)}</td>'
+        f'<td class="number">{percent(each.near_share)}</td><td>{each.verdict}</td></tr>'
+    )
+
+
+def _table(heads: Sequence[str], rows: Sequence[str], *, wide: Sequence[int] = ()) -> str:
+    """A table: the first column and the wide ones hold words, a last one `verdict` too, all others numbers.
+
+    One with wide columns stands as blocks on a small screen, and says in roles that it is a table still.
+    """
+    cells = "".join(
+        f'<th scope="col"{"" if turn == 0 or turn in wide or head == "verdict" else " class=number"}>{head}</th>'
+        for turn, head in enumerate(heads)
+    )
+    kind = ' class="stack" role="table"' if wide else ""
+    body = f"<thead><tr>{cells}</tr></thead><tbody>{''.join(rows)}</tbody>"
+    return f'<div class="scroll"><table{kind}>{body}</table></div>'

@@ -1,0 +1,172 @@
+"""A model: fitted from noisy measurements alone, it answers `project` and `sample` for ever, free of charge.
+
+What it holds is safe to save and to send: noisy values, public facts, and what follows from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.engines.values import code_of
+from discreet.errors import UsageError
+from discreet.inference.facts import Measured
+from discreet.inference.fit import Fitted
+from discreet.inference.tree import Calibrated
+from discreet.schema.column import Column, Label
+from discreet.schema.schema import closest
+from discreet.synth import decode
+from discreet.synth.attribute import Attribute
+from discreet.synth.constraints import Constraints
+from discreet.synth.drawing import Drawing
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: Rows are made so many at a time.
+AT_ONCE = 500_000
+
+MOST_ROWS = 10**9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """Where a model comes from and what it cost. `shares`: how the guarantee was split, by what it went to."""
+
+    kind: str
+    table: str
+    version: int
+    unit: str
+    release: str | None = None
+    epsilon: Fraction | None = None
+    delta: Fraction = Fraction(0)
+    rho: Fraction | None = None
+    steps: int = 0
+    shares: Mapping[str, Fraction] = field(default_factory=dict)
+    because: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Projection:
+    """A marginal of a model: expected counts, one axis for each of `names`, and what its cells are called."""
+
+    names: tuple[str, ...]
+    labels: tuple[tuple[Label, ...], ...]
+    counts: NDArray[np.float64]
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """Labels and the count of each cell."""
+        for place in np.ndindex(self.counts.shape):
+            yield (*(labels[cell] for labels, cell in zip(self.labels, place, strict=True)), float(self.counts[place]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """A fitted model of a table. `columns` are those of the table that come out, in their order."""
+
+    card: Card
+    columns: tuple[Column, ...]
+    attributes: tuple[Attribute, ...]
+    fitted: Fitted
+    measured: tuple[Measured, ...] = ()
+    total_sd: float = 0.0
+    constraints: Constraints = field(default_factory=Constraints)
+
+    @property
+    def calibrated(self) -> Calibrated:
+        return self.fitted.calibrated
+
+    @property
+    def total(self) -> float:
+        """About how many rows the table has: a noisy number."""
+        return self.fitted.total
+
+    def project(self, names: Sequence[str]) -> Projection:
+        """The model's own marginal: expected counts, without the error of sampling."""
+        places = [self.place(name) for name in names]
+        if len(set(places)) != len(places):
+            raise UsageError("a column is named twice")
+        return Projection(
+            names=tuple(self.attributes[place].name for place in places),
+            labels=tuple(self.attributes[place].labels() for place in places),
+            counts=self.calibrated.project(places),
+        )
+
+    def place(self, name: str) -> int:
+        """Which attribute a name means."""
+        for place, attribute in enumerate(self.attributes):
+            if attribute.name.lower() == name.lower():
+                return place
+        known = [attribute.name for attribute in self.attributes]
+        raise UsageError(f"the model knows no column {name[:60]!r}", hint=closest(name, known))
+
+    def sample(
+        self, n: int | None = None, *, given: Mapping[str, object] | None = None, seed: int | None = None
+    ) -> pa.Table:
+        """n rows as an Arrow table; about as many as the real table has where n is not said.
+
+        `given`: exactly conditional generation, as {"sex": "F"}. `seed`: the same rows again; allowed, for a sample
+        is post-processing and its randomness protects nobody.
+        """
+        import pyarrow as pa
+
+        return pa.concat_tables(self.batches(n, given=given, seed=seed))
+
+    def batches(
+        self, n: int | None = None, *, given: Mapping[str, object] | None = None, seed: int | None = None
+    ) -> Iterator[pa.Table]:
+        """The same in parts, so that memory does not grow with n."""
+        wanted = self.rows(n)
+        generator = np.random.default_rng(seed)
+        fixed = {self.place(name): self._code(self.place(name), value) for name, value in (given or {}).items()}
+        drawing = Drawing.of(self.attributes, self.constraints, self.calibrated, fixed)
+        return self._tables(drawing.batches(wanted, generator, at_once=AT_ONCE))
+
+    def _tables(self, batches: Iterator[dict[str, NDArray[np.int64]]]) -> Iterator[pa.Table]:
+        # An attribute's column can be another than the table's: text whose words were bought is a category.
+        known = {attribute.name: attribute.column for attribute in self.attributes}
+        columns = [known.get(column.name, column) for column in self.columns]
+        start = 0
+        for found in batches:
+            rows = len(next(iter(found.values())))
+            yield decode.table(columns, found, rows=rows, start=start)
+            start += rows
+
+    def rows(self, n: int | None) -> int:
+        """How many rows a sample has: n, or about as many as the table."""
+        wanted = round(self.total) if n is None else n
+        if not isinstance(wanted, int) or isinstance(wanted, bool) or not 0 <= wanted <= MOST_ROWS:
+            raise UsageError(f"a sample has from 0 to {MOST_ROWS:,} rows, got {n!r}", hint="-n 10000")
+        return wanted
+
+    def _code(self, place: int, value: object) -> int:
+        """A value as the code of its column."""
+        attribute = self.attributes[place]
+        if value is None:
+            if not attribute.null:
+                raise UsageError(f"column {attribute.name!r} is never NULL")
+            return decode.NULL
+        code = code_of(attribute.column, value)  # type: ignore[arg-type]
+        if not isinstance(code, int) or not attribute.edges[0] <= code < attribute.edges[-1]:
+            raise UsageError(f"{str(value)[:60]!r} is no value of column {attribute.name!r}")
+        return code
+
+    def save(self, path: str | Path) -> None:
+        """Write the model: JSON, or npz where the name ends so. Nothing exact is in it, and no code."""
+        from discreet.synth.saving import save
+
+        save(self, Path(path))
+
+    @staticmethod
+    def load(path: str | Path) -> Model:
+        """The model that `save` wrote."""
+        from discreet.synth.saving import load
+
+        return load(Path(path))

@@ -1,0 +1,167 @@
+"""Rules that every row keeps: combinations that cannot occur, dependencies, order between columns.
+
+A rule says which rows of codes break it, and which combinations of a model's cells hold at least one row that does
+not. Public facts only.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import UsageError
+from discreet.synth.attribute import Attribute
+from discreet.synth.decode import NULL
+from discreet.synth.spans import Codes, Span, cells_of, pieces
+
+#: A rule's table over cells of a model has at most so many.
+MOST_CELLS = 2**22
+
+Rows = Mapping[str, Codes]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Zero:
+    """No row has all of these: for each column a set of its codes."""
+
+    where: tuple[tuple[str, Span], ...]
+
+    def __post_init__(self) -> None:
+        if not self.where or len(set(self.columns)) != len(self.where):
+            raise ValueError("a combination that cannot occur names some columns, each once")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.where)
+
+    def broken(self, rows: Rows) -> Bools:
+        """Which rows break it."""
+        return np.asarray(np.logical_and.reduce([span.holds(rows[name]) for name, span in self.where]))
+
+    def allowed(self, attributes: Mapping[str, Attribute]) -> Bools:
+        """Which combinations of cells hold a row that keeps it: all but those that lie wholly within."""
+        within = np.array(True)
+        for name, span in self.where:
+            attribute, outside = attributes[name], span.others()
+            inside = [pieces(attribute, cell, outside).empty for cell in range(attribute.size)]
+            within = np.logical_and.outer(within, np.array(inside))
+        return ~within
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dependency:
+    """Where `source` has a code of `codes`, `target` has the one of `images`. Other codes leave it free."""
+
+    source: str
+    target: str
+    codes: tuple[int, ...]
+    images: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.codes) != len(self.images) or list(self.codes) != sorted(set(self.codes)) or not self.codes:
+            raise ValueError("a dependency has one image for each of its codes, which rise")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (self.source, self.target)
+
+    def images_of(self, codes: Codes) -> tuple[Codes, Bools]:
+        """What codes of the source go to, and which of them go anywhere."""
+        known = np.array(self.codes, dtype=np.int64)
+        place = np.minimum(np.searchsorted(known, codes), len(known) - 1)
+        return np.array(self.images, dtype=np.int64)[place], known[place] == codes
+
+    def broken(self, rows: Rows) -> Bools:
+        """Which rows break it."""
+        images, bound = self.images_of(rows[self.source])
+        return np.asarray(bound & (images != rows[self.target]))
+
+    def allowed(self, attributes: Mapping[str, Attribute]) -> Bools:
+        """Which pairs of cells hold a pair that keeps it."""
+        source, target = attributes[self.source], attributes[self.target]
+        at = cells_of(source, np.array(self.codes, dtype=np.int64))
+        to = cells_of(target, np.array(self.images, dtype=np.int64))
+        held = at >= 0
+        free = _codes_in(source) > np.bincount(at[held], minlength=source.size)
+        found = np.repeat(free[:, None], target.size, axis=1)
+        met = held & (to >= 0)
+        found[at[met], to[met]] = True
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """low * low_scale <= high * high_scale in every row, where neither is NULL."""
+
+    low: str
+    high: str
+    low_scale: int = 1
+    high_scale: int = 1
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (self.low, self.high)
+
+    def broken(self, rows: Rows) -> Bools:
+        """Which rows break it."""
+        low, high = rows[self.low], rows[self.high]
+        told = (low != NULL) & (high != NULL)
+        low, high = np.where(told, low, 0), np.where(told, high, 0)
+        return np.asarray(told & (low * self.low_scale > high * self.high_scale))
+
+    def allowed(self, attributes: Mapping[str, Attribute]) -> Bools:
+        """Which pairs of cells hold a pair that keeps it."""
+        least, free_low = _ends(attributes[self.low], least=True)
+        most, free_high = _ends(attributes[self.high], least=False)
+        met = (least * self.low_scale)[:, None] <= (most * self.high_scale)[None, :]
+        found: Bools = free_low[:, None] | free_high[None, :] | met
+        return found
+
+    def most_low(self, high: int) -> int:
+        """The largest code of `low` that goes with this code of `high`."""
+        return high * self.high_scale // self.low_scale
+
+    def least_high(self, low: int) -> int:
+        """The smallest code of `high` that goes with this code of `low`."""
+        return -(-low * self.low_scale // self.high_scale)
+
+
+Rule = Zero | Dependency | Order
+
+
+def table_of(rule: Rule, attributes: Mapping[str, Attribute]) -> Bools:
+    """The rule on the cells of a model, if they are not too many."""
+    if math.prod(attributes[name].size for name in rule.columns) > MOST_CELLS:
+        raise UsageError(
+            f"the constraint on {', '.join(rule.columns)} spans more than {MOST_CELLS:,} cells of the model",
+            hint="say it of fewer columns, or give them bins",
+        )
+    return rule.allowed(attributes)
+
+
+def _codes_in(attribute: Attribute) -> Codes:
+    """How many codes each cell of the model holds, NULL one of them."""
+    fine = np.diff(np.array(attribute.edges, dtype=np.int64))
+    held = np.append(fine, 1) if attribute.null else fine
+    found = np.zeros(attribute.size, dtype=np.int64)
+    np.add.at(found, attribute.groups, held)
+    return found
+
+
+def _ends(attribute: Attribute, *, least: bool) -> tuple[Codes, Bools]:
+    """The least or greatest code of each cell, and which cells hold NULL."""
+    edges = np.array(attribute.edges, dtype=np.int64)
+    groups = attribute.groups[: len(edges) - 1]
+    found = np.full(attribute.size, 0, dtype=np.int64)
+    free = np.zeros(attribute.size, dtype=np.bool_)
+    # Written from the far end, so that what stays is the end that is asked for.
+    order = slice(None, None, -1) if least else slice(None)
+    found[groups[order]] = (edges[:-1] if least else edges[1:] - 1)[order]
+    if attribute.null:
+        free[attribute.groups[-1]] = True
+    return found, free

@@ -1,0 +1,104 @@
+"""What is not declared is bought: bounds and words. One row's word or extreme value never shows."""
+
+from __future__ import annotations
+
+import os
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from discreet.synth.describe import OTHER, needs_of, worded
+from discreet.synth.fit import wanted_columns
+from discreet.synth.saving import save
+from synth.worlds import SEX, fit, open_project
+
+#: Of every fit's delta half goes to words: 100 fits show a word of one row with chance 5e-8 at most.
+DELTA = Fraction(1, 10**9)
+BUDGET = "{ epsilon = 100000, delta = 1e-4 }"
+WORD, EXTREME, DAY = "zebra-4711", 987_654_321, "2611-07-13"
+
+COLUMNS = {"word": 'type = "text"', "number": 'type = "integer"', "day": 'type = "date"', "sex": SEX}
+
+
+def lines(rare):
+    ordinary = [f"{['yes', 'no', 'maybe'][n % 3]},{n % 50},2020-01-{n % 28 + 1:02d},{'FM'[n % 2]}" for n in range(900)]
+    return [*ordinary, f"{WORD},{EXTREME},{DAY},F"] if rare else ordinary
+
+
+def never_shown(folder, fits):
+    columns = COLUMNS | {"number": 'type = "integer"\nlow = 0', "day": None}  # the ends that a rare value is near
+    project = open_project(folder, columns, lines(rare=True), budget=BUDGET)
+    words = 0
+    for seed in range(fits):
+        model = fit(project, epsilon="3", delta=DELTA, fresh=True)
+        table = model.sample(300, seed=seed)
+        shown = {str(value) for name in table.column_names for value in table[name].to_pylist()}
+        assert not shown & {WORD, str(EXTREME), DAY}
+        save(model, folder / "model.json")
+        text = (folder / "model.json").read_text()
+        assert WORD not in text and str(EXTREME) not in text
+        words += "yes" in shown and "maybe" in shown
+    assert words > 0.9 * fits  # what many share is bought and comes out
+
+
+@pytest.mark.timeout(300)
+def test_a_hundred_fits_show_no_rare_value(tmp_path):
+    never_shown(tmp_path, 100)
+
+
+@pytest.mark.fuzz
+@pytest.mark.timeout(7200)
+def test_a_thousand_fits_show_no_rare_value(tmp_path):
+    never_shown(tmp_path, 1000 * int(os.environ.get("DISCREET_FUZZ", "1")))
+
+
+def test_bounds_are_near_what_most_rows_are(tmp_path):
+    project = open_project(tmp_path, COLUMNS | {"half": 'type = "decimal"\nlow = 0'}, [f"{each},{n / 10}" for n, each in enumerate(lines(rare=True))], budget=BUDGET)
+    model = fit(project, epsilon="20", kind="mst")
+    places = {attribute.name: attribute for attribute in model.attributes}
+    assert set(places) == {"word", "number", "day", "sex", "half"}
+    number = places["number"].column
+    assert 30 <= number.high < 5000 and -5000 < number.low <= 20
+    assert places["half"].column.low == 0 and 50 * 100 <= places["half"].column.high < 2000 * 100  # its own bound stays
+    assert places["number"].open and not places["sex"].open
+    rows = model.sample(2000, seed=1).to_pandas()
+    assert rows["number"].between(number.low, number.high).mean() > 0.95
+    assert rows["number"].median() == pytest.approx(25, abs=15)
+    assert set(rows["word"].dropna()) >= {"yes", "no", "maybe"}
+    assert set(rows["word"].dropna()) <= {"yes", "no", "maybe", OTHER}
+    assert model.card.shares["describing"] == Fraction(4, 40)
+    assert set(model.sample(50, given={"word": "no"}, seed=1)["word"].to_pylist()) == {"no"}
+
+
+def test_words_need_a_delta(tmp_path):
+    model = fit(open_project(tmp_path, COLUMNS, lines(rare=False), budget="{ epsilon = 100 }"), epsilon="20")
+    assert "word" not in {attribute.name for attribute in model.attributes}
+    assert model.sample(3, seed=1)["word"].to_pylist() == ["word 1", "word 2", "word 3"]
+
+
+def test_a_word_called_other_is_not_the_others():
+    assert worded("a", ["(other)", "x"]).column.values == ("(other)", "x", "((other))")
+
+
+def test_what_columns_leave_open(tmp_path):
+    project = open_project(tmp_path, COLUMNS, lines(rare=False))
+    columns = wanted_columns(project.version("people"), None)
+    needs = needs_of(columns, keys=True)
+    assert set(needs.numbers) == {"number", "day"} and needs.texts == ("word",)
+    assert needs.share == Fraction(3, 40) and needs.each * 3 == needs.share
+    assert needs_of(columns, keys=False).texts == ()
+
+
+def test_noise_of_a_person_is_that_of_all_their_rows(tmp_path):
+    """The spread of the same measurement over 60 fits is rows_per_person times that of a row. 0.4 to 2.5: 8 sd."""
+    spreads = []
+    for rows in (1, 20):
+        folder = tmp_path / str(rows)
+        folder.mkdir()
+        people = [f"p{n},{'FM'[n % 2]}" for n in range(400)]
+        table = f'person = "who"\nrows_per_person = {rows}'
+        project = open_project(folder, {"who": None, "sex": SEX}, people, table=table, budget=BUDGET)
+        values = [fit(project, epsilon="2", delta=DELTA, fresh=True).measured[0].values for _ in range(60)]
+        spreads.append(np.std(np.concatenate(values)))
+    assert 0.4 < spreads[1] / (20 * spreads[0]) < 2.5

@@ -1,0 +1,265 @@
+"""The charged comparison: its sensitivity on exact neighbours, its price, its answers, on the real engine."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import discreet
+from discreet.errors import BudgetExceeded, UsageError
+from discreet.inference.fit import Measured, fit
+from discreet.program import Program
+from discreet.synth.attribute import attribute_of
+from discreet.synth.fit import Wanted, synthesize
+from discreet.synth.inspect import compare as module
+from discreet.synth.inspect.compare import PARTS, SHARES, compare, exact_distance, moves_of, plan_of
+from discreet.synth.inspect.page import page
+from discreet.synth.inspect.report import inspect
+from discreet.synth.model import Model
+from synth.inspect_tables import CARD
+
+TOML = """
+[tables.people]
+source = "people.csv"
+budget = { epsilon = 40, delta = 1e-6 }
+PERSON
+[tables.people.columns.age]
+type = "integer"
+low = 0
+high = 99
+edges = [0, 20, 40, 99]
+[tables.people.columns.sex]
+type = "category"
+values = ["F", "M"]
+closed = true
+[tables.people.columns.smoker]
+type = "boolean"
+"""
+#: Who smokes is decided by sex; age by neither.
+ROWS = [(number % 60, "FM"[number % 2], number % 2 == 0) for number in range(600)]
+
+
+def make(folder, rows, person=""):
+    folder.mkdir(exist_ok=True)
+    head = "age,sex,smoker" + (",who" if person else "")
+    lines = [",".join(map(str, row)) for row in rows]
+    (folder / "people.csv").write_text("\n".join([head, *lines]) + "\n")
+    (folder / "discreet.toml").write_text(TOML.replace("PERSON\n", person))
+    discreet.init(folder)
+    project = discreet.open(folder)
+    project.refresh("people")
+    return project
+
+
+@pytest.fixture
+def project(tmp_path):
+    return make(tmp_path / "clinic", ROWS)
+
+
+def model_of(project, *, sets=((0, 2),), total=600.0) -> Model:
+    """A model that knows every column, and (age, smoker) together: it takes sex and smoker to be independent."""
+    schema = project.version("people").schema
+    attributes = tuple(attribute_of(column) for column in schema.columns)
+    ages, sexes, smokers = np.array([200.0, 200, 200, 0]), np.array([300.0, 300]), np.array([300.0, 300, 0])
+    margins = (ages, sexes, smokers)
+    measured = [Measured(attributes=(place,), values=values, variance=1.0) for place, values in enumerate(margins)]
+    for one, other in sets:
+        values = np.outer(margins[one], margins[other]) / 600
+        measured.append(Measured(attributes=(one, other), values=values, variance=1.0))
+    return Model(
+        card=CARD,
+        columns=schema.columns,
+        attributes=attributes,
+        fitted=fit([each.size for each in attributes], measured, total),
+        measured=tuple(measured),
+    )
+
+
+def asked(project, model, epsilon=Fraction(10), **more):
+    return compare(
+        model,
+        epsilon=epsilon,
+        version=project.version("people"),
+        curator=project.curator,
+        asker=project.asker(None),
+        **more,
+    )
+
+
+def cut_of(project, model):
+    """The exact table, without a charge: for tests."""
+    version = project.version("people")
+    id_ = module._reserve(plan_of(model), Fraction(1, 100), version, project.curator, project.asker(None), fresh=True)
+    return module._cut(Program(project.curator, version, id_), model)
+
+
+def true_distance(model, own):
+    """Counted in Python from the rows themselves."""
+    ages = [0 if age < 20 else 1 if age < 40 else 2 for age, _, _ in ROWS]
+    codes = [ages, ["FM".index(sex) for _, sex, _ in ROWS], [int(smoker) for _, _, smoker in ROWS]]
+    counts = np.zeros([model.attributes[place].size for place in own])
+    for cell in zip(*(codes[place] for place in own), strict=True):
+        counts[cell] += 1
+    return np.abs(counts - model.calibrated.project(own)).sum()
+
+
+def test_distances_are_those_of_the_rows(project):
+    model = model_of(project)
+    plan, cut = plan_of(model), cut_of(project, model)
+    assert plan.sets == ((0, 1), (0, 2), (1, 2)) and plan.groups == ((1,), (0, 2))
+    for place, own in enumerate(plan.sets):
+        assert exact_distance(cut, plan, place) / PARTS == pytest.approx(true_distance(model, own), abs=0.02)
+
+
+def test_exact_neighbours_move_distances_by_no_more_than_is_said(tmp_path):
+    """With and without one person, of 50 rows of which 5 are kept, on the real engine; the bound is attained."""
+    people = [(*row, f"p{number}") for number, row in enumerate(ROWS)]
+    person = 'person = "who"\nrows_per_person = 5\n'
+    without = make(tmp_path / "without", people, person)
+    model = model_of(without)
+    plan = plan_of(model)
+    everything = tuple(range(len(plan.sets)))
+    moved = []
+    before = cut_of(without, model)
+    for name, row in (("far", (99, "F", "")), ("near", (5, "F", "true")), ("other", (30, "M", "true"))):
+        project = make(tmp_path / name, [*people, *([(*row, "x")] * 50)], person)
+        after = cut_of(project, model)
+        assert after.program.moves.l1 == 5
+        each = [exact_distance(after, plan, place) - exact_distance(before, plan, place) for place in everything]
+        moves = moves_of(5, (everything,))
+        assert max(map(abs, each)) <= moves_of(5, ((0,),)).l1 == 5 * PARTS
+        assert abs(sum(each)) <= moves.l1 == 3 * 5 * PARTS
+        two = moves_of(5, plan.groups)
+        sums = [sum(each[place] for place in group) for group in plan.groups]
+        assert sum(map(abs, sums)) <= two.l1 and max(map(abs, sums)) <= two.linf
+        assert sum(one**2 for one in sums) <= two.l2_squared
+        moved.append(abs(sum(each)))
+    assert max(moved) == 3 * 5 * PARTS
+
+
+def test_what_is_paid_is_what_was_asked(project):
+    found = asked(project, model_of(project), Fraction(1, 3))
+    assert found.epsilon == Fraction(1, 3)
+    held = project.ledger.reservation(found.release)
+    assert held.event.epsilon == Fraction(1, 3) and held.event.delta == 0
+    assert sum(step.loss.epsilon for step in held.steps) == Fraction(1, 3)
+    assert [step.loss.epsilon / Fraction(1, 3) for step in held.steps] == [
+        SHARES["mean"],
+        SHARES["choice"],
+        SHARES["worst"],
+    ]
+    assert sum(SHARES.values()) == 1
+
+
+def test_answers_are_near_the_truth_and_the_worst_pair_is_found(project):
+    """Sex and smoker are 300 rows apart in each of four cells' halves: a wrong choice once in exp(600 * 5 / 2) runs."""
+    model = model_of(project)
+    found = asked(project, model)
+    exact = {own: true_distance(model, own) / 1200 for own in combinations(range(3), 2)}
+    assert found.worst == ("sex", "smoker")
+    # Noise of scale (3 pairs) / (epsilon / 4) rows over 600: beyond 20 scales once in 10^8 runs.
+    slack = 20 * 3 / 2.5 / 1200
+    assert abs(found.mean.noisy_value - np.mean(list(exact.values()))) < slack
+    assert abs(found.measured.noisy_value - exact[0, 2]) < 3 * slack
+    assert abs(found.others.noisy_value - (exact[0, 1] + exact[1, 2]) / 2) < 2 * slack
+    assert abs(found.worst_distance.noisy_value - exact[1, 2]) < slack
+    for each in (found.mean, found.measured, found.others, found.worst_distance):
+        assert each.low <= each.noisy_value <= each.high
+
+
+def test_intervals_hold_the_truth_as_often_as_they_say(project):
+    """200 noisy sums by the law itself: 95% of intervals hold; fewer than 170 once in 10^8 runs."""
+    model = model_of(project)
+    plan, cut = plan_of(model), cut_of(project, model)
+    law = module._law(cut.program, SHARES["worst"], pairs=1)
+    exact = exact_distance(cut, plan, 2)
+    moves = moves_of(1, ((2,),))
+    hits = 0
+    for _ in range(200):
+        (noisy,), event = project.curator.add(law, np.array([exact]), moves)
+        interval = module._distance(int(noisy), float(law.half_width(module.CONFIDENCE)), 1, model.total)
+        hits += interval.low <= exact / (2 * PARTS * model.total) <= interval.high
+        assert event.scale == law.scale
+    assert hits >= 170
+
+
+def test_the_same_comparison_again_is_free(project):
+    model = model_of(project)
+    first = asked(project, model, Fraction(1))
+    rows, spent = project.ledger.state.seq, project.budget("people").spent
+    assert asked(project, model, Fraction(1)) == first
+    assert (project.ledger.state.seq, project.budget("people").spent) == (rows, spent)
+    other = model_of(project, total=601.0)
+    assert asked(project, other, Fraction(1)).release != first.release
+    assert asked(project, model, Fraction(2)).release != first.release
+    assert asked(project, model, Fraction(1), fresh=True).release != first.release
+
+
+def test_another_version_and_an_empty_purse_are_refused_before_a_charge(project):
+    model = model_of(project)
+    rows = project.ledger.state.seq
+    with pytest.raises(UsageError, match="version 7"):
+        asked(project, replace(model, card=replace(CARD, version=7)))
+    with pytest.raises(UsageError, match="epsilon"):
+        asked(project, model, Fraction(0))
+    with pytest.raises(BudgetExceeded):
+        asked(project, model, Fraction(41))
+    assert project.ledger.state.seq == rows
+
+
+def test_stored_steps_are_noisy(project):
+    """Noise of scale 1,024 * 3 * 4,000 on the sums: exact ones would show about once in ten million runs."""
+    model = model_of(project)
+    plan, cut = plan_of(model), cut_of(project, model)
+    found = asked(project, model, Fraction(1, 1000))
+    stored = json.loads(project.ledger.answer(f"{found.release}.1"))
+    exact = [sum(exact_distance(cut, plan, place) for place in group) for group in plan.groups]
+    assert stored[0] != exact[0] and stored[1] != exact[1]
+
+
+def test_a_model_of_one_column_is_compared_by_it(project):
+    model = model_of(project)
+    column = model.columns[0]
+    values = np.array([200.0, 200, 200, 0])
+    measured = (Measured(attributes=(0,), values=values, variance=1.0),)
+    alone = replace(
+        model,
+        columns=(column,),
+        attributes=model.attributes[:1],
+        measured=measured,
+        fitted=fit([4], measured, 600.0),
+    )
+    found = asked(project, alone)
+    assert found.worst == ("age",) and found.others is None
+    assert found.mean.noisy_value < 0.1
+
+
+@pytest.mark.parametrize("kind", ["independent", "mst"])
+def test_a_fitted_model_is_inspected_and_compared(project, kind):
+    """The whole path: fit, compare, look."""
+    wanted = Wanted(epsilon=Fraction(20), kind=kind)
+    version = project.version("people")
+    model = synthesize(
+        wanted,
+        version=version,
+        guarantee=project.guarantee("people"),
+        curator=project.curator,
+        asker=project.asker(None),
+    )
+    report = inspect(model, comparison=asked(project, model))
+    assert report.columns == ("age", "sex", "smoker")
+    assert report.card.release in page(report)
+    assert report.comparison.release in page(report)
+    verdicts = {each.columns: each.verdict for each in report.marginals.judged}
+    assert verdicts["sex",] == "good"  # 300 rows each, and noise of a few
+    if kind == "independent":
+        assert verdicts["sex", "smoker"] == "unknown"
+        assert report.comparison.worst == ("sex", "smoker")
+        assert report.comparison.measured is None
+    else:
+        assert verdicts["sex", "smoker"] == "good"
