@@ -23,6 +23,7 @@ from discreet.errors import (
 
 if TYPE_CHECKING:
     from discreet.api import Project
+    from discreet.synth.model import Model
 
 __version__ = "0.1.0"
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "UsageError",
     "__version__",
     "init",
+    "load",
     "open",
 ]
 
@@ -52,3 +54,12 @@ def init(path: str | PathLike[str] = ".", *, epsilon: object = None, delta: obje
     from discreet.api import Project
 
     return Project.make(path, epsilon=epsilon, delta=delta)
+
+
+def load(path: str | PathLike[str]) -> Model:
+    """A model that was saved: it needs no project, and no budget."""
+    from pathlib import Path
+
+    from discreet.synth.model import Model
+
+    return Model.load(Path(path))

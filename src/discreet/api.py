@@ -14,7 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet import standing
+from discreet import exact, standing
 from discreet.accounting.guarantee import Guarantee
 from discreet.answers import bounds as bounding
 from discreet.answers import sql as answers
@@ -40,6 +40,7 @@ from discreet.standing import Standing, budget_of
 from discreet.versions import Forgotten, Versions
 
 if TYPE_CHECKING:
+    from discreet.synth.inspect.compare import Comparison
     from discreet.synth.model import Model
 
 __all__ = ["Forgotten", "Project", "Question", "Standing"]
@@ -272,6 +273,25 @@ class Project:
             asker=asker,
             order=[column.name for column in self.table(name).schema.columns],
             progress=progress or silent,
+        )
+
+    def compare(
+        self, model: Model, *, epsilon: object, delta: object = None, analyst: str | None = None, fresh: bool = False
+    ) -> Comparison:
+        """How far a model's pairs of columns are from the table that it was fitted to, privately. Charged."""
+        from discreet.synth.inspect.compare import compare
+
+        asker = self.asker(analyst)
+        name = self._private(model.card.table).name
+        told = self.guarantee(name).delta_rho if delta is None else exact.probability(delta, name="delta")
+        return compare(
+            model,
+            epsilon=exact.positive(epsilon, name="epsilon", most=exact.MAX_QUESTION_EPSILON),
+            delta=told,
+            version=self.version(name),
+            curator=self.curator,
+            asker=asker,
+            fresh=fresh,
         )
 
     def save_model(self, model: Model) -> Path:

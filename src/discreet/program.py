@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from discreet.accounting import events
 from discreet.accounting.events import Event, Reserved, Together
 from discreet.accounting.region import Region
+from discreet.accounting.sensitivity import Sensitivity
 from discreet.curator import Curator, Version
 from discreet.engines.engine import Coded, Tables
 from discreet.errors import LedgerFault, QueryFailed
@@ -178,6 +179,26 @@ class Program:
         return json.loads(ledger.answer(step.id))
 
 
+def moves_of_distances(rows: int, sizes: Sequence[int], parts: int) -> Sensitivity:
+    """How far sums of distances move, one for each group of so many sets, when a unit of `rows` rows comes or goes.
+
+    Guarantee: |q(D) - q(D')|_1 <= result.l1 for neighbours under a unit of at most `rows` rows.
+    Because: such a unit moves the counts of a set by at most `rows` in total, and so, by the triangle inequality, their
+        distance from fixed numbers; counts are taken `parts` times. Attained by equal rows in a cell that the
+        estimate nowhere overrates.
+    >>> moves_of_distances(3, [2, 1], parts=10).l1
+    90
+    """
+    sums = [parts * rows * size for size in sizes if size]
+    return Sensitivity(
+        l0=len(sums),
+        l1=sum(sums),
+        l2_squared=sum(each**2 for each in sums),
+        linf=max(sums),
+        because=(f"a row moves the distance of each of {sum(sizes)} sets of columns by at most 1",),
+    )
+
+
 def noise_sd(event: Reserved, *, most_rows: int, share: Fraction) -> float:
     """The standard deviation of the noise on a marginal that costs a share of a reservation. Before any data."""
     if event.epsilon is not None:
@@ -274,6 +295,40 @@ class Cut:
         of = {"choose": [list(own) for own in sets], "weight": most_weight, **self._data()}
         return int(self.program.step(of, mechanism.event(), draw, word="selecting"))
 
+    def distances(
+        self,
+        groups: Sequence[Sequence[tuple[int, ...]]],
+        estimate: Callable[[tuple[int, ...]], NDArray[np.int64]],
+        *,
+        parts: int,
+        law: Law,
+    ) -> list[int]:
+        """For each group of sets the noisy sum of |parts * exact - estimate|_1 over its sets, as one step.
+
+        `estimate`: public whole numbers, in parts of a row.
+
+        Guarantee: the loss of the law on numbers that move as `moves_of_distances` says.
+        """
+        moves = moves_of_distances(self.program.moves.l1, [len(group) for group in groups], parts)
+        event: Event = (
+            law.event(l1=moves.l1) if isinstance(law, DiscreteLaplace) else law.event(l2_squared=moves.l2_squared)
+        )
+
+        def draw(curator: Curator) -> tuple[Any, Event]:
+            exact_sums = [sum(self._distance(own, estimate(own), parts) for own in group) for group in groups]
+            noisy, happened = curator.add(law, np.array(exact_sums, dtype=np.int64), moves)
+            return noisy.tolist(), happened
+
+        of = {"distances": [[list(own) for own in group] for group in groups], "parts": parts, **self._data()}
+        found: list[int] = self.program.step(of, event, draw)
+        return found
+
+    def _distance(self, own: tuple[int, ...], estimate: NDArray[np.int64], parts: int) -> int:
+        counts = self._count(own)
+        if estimate.dtype != np.int64 or counts.shape != estimate.shape:
+            raise ValueError("a distance whose sensitivity is not bounded")
+        return int(np.abs(parts * counts - estimate).sum())
+
     def _scores(
         self,
         sets: Sequence[tuple[int, ...]],
@@ -284,10 +339,9 @@ class Cut:
         return np.array([found[own] for own in sets], dtype=np.int64)
 
     def _score(self, own: tuple[int, ...], candidate: Candidate, most_weight: int) -> int:
-        counts, estimate = self._count(own), candidate.estimate.ravel()
-        if not 0 <= candidate.weight <= most_weight or estimate.dtype != np.int64 or counts.shape != estimate.shape:
+        if not 0 <= candidate.weight <= most_weight:
             raise ValueError("a score whose sensitivity is not bounded")
-        return candidate.weight * int(np.abs(counts - estimate).sum()) - candidate.penalty
+        return candidate.weight * self._distance(own, candidate.estimate.ravel(), 1) - candidate.penalty
 
     def _count(self, own: tuple[int, ...]) -> NDArray[np.int64]:
         return self._rows().count(own)

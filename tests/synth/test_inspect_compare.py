@@ -11,15 +11,17 @@ import numpy as np
 import pytest
 
 import discreet
+from discreet.accounting.convert import rho_from_epsilon
 from discreet.errors import BudgetExceeded, UsageError
 from discreet.inference.fit import Measured, fit
-from discreet.program import Program
+from discreet.program import Program, moves_of_distances
+from discreet.schema.column import Number
 from discreet.synth.attribute import attribute_of
 from discreet.synth.fit import Wanted, synthesize
 from discreet.synth.inspect import compare as module
-from discreet.synth.inspect.compare import PARTS, SHARES, compare, exact_distance, moves_of, plan_of
-from discreet.synth.inspect.page import page
-from discreet.synth.inspect.report import inspect
+from discreet.synth.inspect import inspected
+from discreet.synth.inspect.compare import SHARES, compare
+from discreet.synth.inspect.distances import PARTS, law_of, plan_of
 from discreet.synth.model import Model
 from synth.inspect_tables import CARD
 
@@ -42,6 +44,14 @@ type = "boolean"
 """
 #: Who smokes is decided by sex; age by neither.
 ROWS = [(number % 60, "FM"[number % 2], number % 2 == 0) for number in range(600)]
+
+
+def exact_distance(cut, plan, place):
+    return cut._distance(plan.sets[place], plan.estimate(place), PARTS)
+
+
+def moves_of(rows, groups):
+    return moves_of_distances(rows, [len(group) for group in groups], PARTS)
 
 
 def make(folder, rows, person=""):
@@ -94,7 +104,9 @@ def asked(project, model, epsilon=Fraction(10), **more):
 def cut_of(project, model):
     """The exact table, without a charge: for tests."""
     version = project.version("people")
-    id_ = module._reserve(plan_of(model), Fraction(1, 100), version, project.curator, project.asker(None), fresh=True)
+    event = module.reservation(Fraction(1, 100), Fraction(0))
+    who = project.asker(None)
+    id_ = module._reserve(plan_of(model), event, Fraction(1, 100), version, project.curator, who, fresh=True)
     return module._cut(Program(project.curator, version, id_), model)
 
 
@@ -156,6 +168,24 @@ def test_what_is_paid_is_what_was_asked(project):
     assert sum(SHARES.values()) == 1
 
 
+def test_with_a_delta_it_is_paid_in_the_rho_that_converts_to_it(project):
+    model = model_of(project)
+    found = asked(project, model, Fraction(5), delta=Fraction(1, 10**7))
+    held = project.ledger.reservation(found.release)
+    rho = rho_from_epsilon(Fraction(5), Fraction(1, 10**7))
+    assert (held.event.epsilon, held.event.rho, found.rho) == (None, rho, rho)
+    paid = [step.loss.rho / rho for step in held.steps]
+    assert paid[0] == SHARES["mean"] and paid[2] == SHARES["worst"]
+    assert SHARES["choice"] - Fraction(1, 10**6) < paid[1] <= SHARES["choice"]
+    assert [step.loss.epsilon is None for step in held.steps] == [True, False, True]
+    assert found.worst == ("sex", "smoker")
+    # sigma = sqrt(5 / (2 * rho / 4)) rows, for groups of one and two pairs; beyond 7 sigma once in 10^11 runs.
+    slack = 7 * float(10 / rho) ** 0.5 / 1200
+    assert abs(found.measured.noisy_value - true_distance(model, (0, 2)) / 1200) < slack
+    with pytest.raises(UsageError, match="delta"):
+        asked(project, model, Fraction(5), delta=Fraction(1))
+
+
 def test_answers_are_near_the_truth_and_the_worst_pair_is_found(project):
     """Sex and smoker are 300 rows apart in each of four cells' halves: a wrong choice once in exp(600 * 5 / 2) runs."""
     model = model_of(project)
@@ -176,7 +206,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(project):
     """200 noisy sums by the law itself: 95% of intervals hold; fewer than 170 once in 10^8 runs."""
     model = model_of(project)
     plan, cut = plan_of(model), cut_of(project, model)
-    law = module._law(cut.program, SHARES["worst"], pairs=1)
+    law = law_of(cut.program, SHARES["worst"], ((2,),))
     exact = exact_distance(cut, plan, 2)
     moves = moves_of(1, ((2,),))
     hits = 0
@@ -209,6 +239,34 @@ def test_another_version_and_an_empty_purse_are_refused_before_a_charge(project)
         asked(project, model, Fraction(0))
     with pytest.raises(BudgetExceeded):
         asked(project, model, Fraction(41))
+    assert project.ledger.state.seq == rows
+
+
+def hostile(model):
+    """Models that anybody could write: cells of columns that are not there, of other types, of any code."""
+    age, sex, smoker = model.attributes
+    edges = (0, 20, 40, 100)
+    text = Number(name="sex", type="integer", low=0, high=99, edges=edges)
+    wide = Number(name="age", type="integer", low=0, high=9999, edges=(0, 20, 40, 10_000))
+    other = replace(age, column=replace(age.column, name="salary"))
+    yield replace(model, attributes=(age, replace(sex, column=text, edges=(0, 1, 2)), smoker))
+    yield replace(model, attributes=(replace(age, column=wide, edges=wide.edges), sex, smoker))
+    yield replace(model, attributes=(other, sex, smoker))
+    yield replace(model, attributes=(replace(age, of=smoker.axis().of), sex, smoker))
+    yield replace(model, attributes=(replace(age, edges=(0, 40, 20, 100)), sex, smoker))
+    yield replace(model, attributes=(replace(age, groups=np.array([0, 1, 3, -1])), sex, smoker))
+    yield replace(model, attributes=(replace(age, groups=np.array([0, 1, 2, 2])), sex, smoker))
+    yield replace(model, attributes=(age, smoker, sex))
+    yield replace(model, fitted=fit([4, 2, 3], [], 1e18), measured=())
+
+
+def test_a_model_that_anybody_wrote_is_refused_before_a_charge(project):
+    model = model_of(project)
+    rows = project.ledger.state.seq
+    for count, made_up in enumerate(hostile(model), start=1):
+        with pytest.raises(UsageError):
+            asked(project, made_up)
+    assert count == 9
     assert project.ledger.state.seq == rows
 
 
@@ -251,10 +309,11 @@ def test_a_fitted_model_is_inspected_and_compared(project, kind):
         curator=project.curator,
         asker=project.asker(None),
     )
-    report = inspect(model, comparison=asked(project, model))
+    report = inspected(model, comparison=asked(project, model, Fraction(3)))
+    assert "compared with the real table" in report.lines()[-2]
     assert report.columns == ("age", "sex", "smoker")
-    assert report.card.release in page(report)
-    assert report.comparison.release in page(report)
+    assert report.card.release in report.page()
+    assert report.comparison.release in report.page()
     verdicts = {each.columns: each.verdict for each in report.marginals.judged}
     assert verdicts["sex",] == "good"  # 300 rows each, and noise of a few
     if kind == "independent":
@@ -263,3 +322,29 @@ def test_a_fitted_model_is_inspected_and_compared(project, kind):
         assert report.comparison.measured is None
     else:
         assert verdicts["sex", "smoker"] == "good"
+
+
+def test_columns_that_were_bought_are_compared_too(tmp_path):
+    """Text whose values were found, a number whose bounds were: their cells are those of the declared columns."""
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    lines = [f"{number % 50},{['tea', 'coffee'][number % 2]}" for number in range(2000)]
+    (folder / "people.csv").write_text("\n".join(["price,drink", *lines]) + "\n")
+    told = '[tables.people]\nsource = "people.csv"\nbudget = { epsilon = 60, delta = 1e-6 }\n'
+    types = '[tables.people.columns.price]\ntype = "integer"\n[tables.people.columns.drink]\ntype = "text"\n'
+    (folder / "discreet.toml").write_text(told + types)
+    discreet.init(folder)
+    project = discreet.open(folder)
+    project.refresh("people")
+    model = synthesize(
+        Wanted(epsilon=Fraction(20), kind="mst"),
+        version=project.version("people"),
+        guarantee=project.guarantee("people"),
+        curator=project.curator,
+        asker=project.asker(None),
+    )
+    assert {each.name for each in model.attributes} == {"price", "drink"}
+    found = asked(project, model, Fraction(2))
+    assert set(found.worst) == {"price", "drink"}
+    assert found.mean.low < 0.2
+    assert found.release in inspected(model, comparison=found).page()

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from discreet.schema.column import Category, Number, Text
+from discreet.synth.inspect import inspected
 from discreet.synth.inspect.compare import Comparison, Distance
 from discreet.synth.inspect.page import page
-from discreet.synth.inspect.report import inspect
 from discreet.synth.inspect.style import DARK, LIGHT
 from synth.inspect_tables import CARD, category, model_of, table
 
@@ -78,6 +78,8 @@ def hostile_report():
     comparison = Comparison(
         release=HOSTILE,
         epsilon=Fraction(1, 10),
+        delta=Fraction(0),
+        rho=None,
         pairs=3,
         mean=distance(0.1),
         measured=distance(0.1),
@@ -85,7 +87,7 @@ def hostile_report():
         worst=(HOSTILE, "plain"),
         worst_distance=distance(0.3),
     )
-    return inspect(replace(model, columns=tuple(columns)), comparison=comparison)
+    return inspected(replace(model, columns=tuple(columns)), comparison=comparison)
 
 
 @pytest.fixture(scope="module")
@@ -152,9 +154,9 @@ def test_a_delta_of_nothing_is_not_claimed_for_rho():
     model = model_of(
         [category("a", 2)], np.zeros((50, 1), dtype=np.int64), [], sd=1, generator=np.random.default_rng(1)
     )
-    shown = page(inspect(replace(model, card=replace(CARD, delta=Fraction(0)))))
+    shown = page(inspected(replace(model, card=replace(CARD, delta=Fraction(0)))))
     assert shown.count("<dt>delta</dt><dd>not said</dd>") == 2
-    pure = page(inspect(replace(model, card=replace(CARD, delta=Fraction(0), rho=None))))
+    pure = page(inspected(replace(model, card=replace(CARD, delta=Fraction(0), rho=None))))
     assert pure.count("<dt>delta</dt><dd>0</dd>") == 2
 
 
@@ -162,6 +164,12 @@ def test_no_numbers_go_wrong_in_drawings(hostile):
     assert not re.search(r"\b(nan|inf)\b", re.sub("<style>.*</style>", "", hostile, flags=re.S))
     widths = [float(value) for value in re.findall(r' (?:width|height|r)="([^"]*)"', hostile)]
     assert widths and min(widths) >= 0
+
+
+def test_lines_for_a_terminal_hold_no_control_characters():
+    found = hostile_report().lines()
+    assert len(found) > 5
+    assert not re.search("[\x00-\x1f\x7f-\x9f\u202a-\u202e\ud800-\udfff]", "".join(found))
 
 
 @pytest.mark.parametrize("palette", [LIGHT, DARK])

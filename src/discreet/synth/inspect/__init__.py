@@ -5,3 +5,7 @@
 All of it is a function of a Model, which holds noisy measurements and public facts: it reads no data and is free.
 `compare` alone goes back to the real table, through a program, and pays for it.
 """
+
+from discreet.synth.inspect.report import Report, inspected
+
+__all__ = ["Report", "inspected"]

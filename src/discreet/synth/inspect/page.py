@@ -49,7 +49,7 @@ def page(report: Report) -> str:
 <header><h1>{title}</h1>{_lead(report)}<nav aria-label="Sections"><ul>{links}</ul></nav></header>
 <main>{body}</main>
 <footer><p>Drawn by Discreet from noisy measurements and public facts alone. Sharing this page tells no more about
-anybody than sharing the model does.</p></footer>
+anybody than sharing {"the model and that comparison" if report.comparison else "the model"} does.</p></footer>
 </body>
 </html>
 """
@@ -77,7 +77,7 @@ def _lead(report: Report) -> str:
 
 
 def _delta(card: Card) -> str:
-    """The delta of the guarantee. Noise that is charged in rho has none of 0: it is not claimed, whatever a card says."""
+    """The delta of the guarantee. With noise that is charged in rho it is never 0, whatever a card says."""
     return "not said" if card.rho is not None and card.delta == 0 else exact.show(card.delta, up=True)
 
 
@@ -154,15 +154,16 @@ def _cost(report: Report) -> str:
         "epsilon": exact.show(card.epsilon, up=True),
         "delta": _delta(card),
         "rho": "none: pure" if card.rho is None else exact.show(card.rho, up=True),
-        "release": safe(card.release or "none"),
+        "release": f'<span class="small">{safe(card.release or "none")}</span>',
         "steps": f"{card.steps:,}",
         "version": f"{card.version:,}",
     }
     told = "".join(f"<div><dt>{word}</dt><dd>{text}</dd></div>" for word, text in facts.items())
+    apart = ", but for the comparison with the real table" if report.comparison else ""
     unit = "one row" if card.unit == "row" else f"one {card.unit}"
     return f"""
 <p>The whole guarantee was charged to the ledger at once, before data was touched, and hides whether {safe(unit)} of the
-table is there. Using the model, sampling from it and this page cost nothing more.</p>
+table is there. Using the model and sampling from it cost nothing more, and so does this page{apart}.</p>
 <dl class="facts">{told}</dl>
 {split if shares else ""}"""
 
@@ -187,9 +188,10 @@ def _compared(report: Report) -> str:
     rows = "".join(
         f'<tr><th scope="row">{safe(words)}</th>{_numbers(each)}</tr>' for words, each in lines.items() if each
     )
+    delta = f" and delta {exact.show(found.delta, up=True)}" if found.delta else ""
     return f"""
 <p>How far the model's tables of two columns are from the real ones: the share of rows that would have to move (total
-variation). This was paid for, in addition to the fit: epsilon {exact.show(found.epsilon, up=True)}, release
+variation). This was paid for, in addition to the fit: epsilon {exact.show(found.epsilon, up=True)}{delta}, release
 {safe(found.release)}.</p>
 <div class="scroll"><table><thead><tr><th scope="col">Distance</th><th scope="col" class="number">noisy value</th>
 <th scope="col" class="number">between, at 95%</th></tr></thead><tbody>{rows}</tbody></table></div>"""

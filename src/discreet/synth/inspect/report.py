@@ -48,6 +48,18 @@ class Report:
         """The columns that are modelled."""
         return tuple(each.name for each in self.histograms)
 
+    def page(self) -> str:
+        """The report as one HTML page that needs nothing else."""
+        from discreet.synth.inspect.page import page
+
+        return page(self)
+
+    def lines(self) -> list[str]:
+        """The report in a few lines of text."""
+        from discreet.synth.inspect.lines import lines
+
+        return lines(self)
+
     def to_data(self) -> dict[str, Any]:
         """The report as JSON data."""
         found = _plain(self)
@@ -55,7 +67,7 @@ class Report:
         return found
 
 
-def inspect(model: Model, *, comparison: Comparison | None = None) -> Report:
+def inspected(model: Model, *, comparison: Comparison | None = None) -> Report:
     """Look at a model.
 
     Guarantee: none is spent; a function of the model, which holds noisy values and public facts.

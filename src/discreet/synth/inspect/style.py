@@ -79,6 +79,7 @@ thead th { color: var(--quiet); font-size: .8125rem; vertical-align: bottom; }
 tbody th { max-width: 20rem; }
 td.number { white-space: nowrap; }
 .number { text-align: right; }
+section > ul > li { margin-bottom: .6rem; }
 .plain { list-style: none; padding: 0; }
 .plain li { padding: .15rem 0; }
 /* On a small screen a table that holds words stands as blocks, each cell after the name of its column. */

@@ -20,8 +20,12 @@ def safe(text: object) -> str:
     >>> safe('<b>"x"\\n')
     '&lt;b&gt;&quot;x&quot;\\ufffd'
     """
-    shown = "".join("\ufffd" if _is_unseen(letter) else letter for letter in str(text))
-    return escape(shown, quote=True)
+    return escape(plainly(text), quote=True)
+
+
+def plainly(text: object) -> str:
+    """Text in which what cannot be seen is a mark: no control character, no turn of direction, half no letter."""
+    return "".join("\ufffd" if _is_unseen(letter) else letter for letter in str(text))
 
 
 def _is_unseen(letter: str) -> bool:

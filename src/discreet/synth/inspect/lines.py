@@ -1,0 +1,65 @@
+"""The report in a few lines, for a terminal."""
+
+from __future__ import annotations
+
+from discreet import exact
+from discreet.synth.inspect.compare import Distance
+from discreet.synth.inspect.marginals import Marginal
+from discreet.synth.inspect.report import Report
+from discreet.synth.inspect.words import percent, plainly, rounded, some, tenths
+
+_SIZES = {1: "single columns", 2: "pairs", 3: "threes"}
+
+#: So many names are listed.
+MOST = 8
+
+
+def lines(report: Report) -> list[str]:
+    """What the model is, what it is good for and what not. Names cannot move the terminal's cursor."""
+    card = report.card
+    paid = "costs nothing" if card.epsilon is None else f"epsilon {exact.show(card.epsilon, up=True)}"
+    head = f"{card.kind} model of {card.table}: about {rounded(report.rows)} rows, {paid}"
+    found = [head, *_tallies(report), *_listed(report), *_compared(report)]
+    return [plainly(line) for line in found]
+
+
+def _tallies(report: Report) -> list[str]:
+    """How many tables of each size are good, in words."""
+    near, confidence = percent(report.near), percent(report.confidence)
+    found = [f"tables whose counts are within {near}, at {confidence}, for nine in ten of their rows:"]
+    for size, words in _SIZES.items():
+        verdicts = [each.verdict for each in report.marginals.judged if len(each.columns) == size]
+        if verdicts:
+            unknown = verdicts.count("unknown")
+            rest = f"; {unknown:,} never measured, so nobody knows" if unknown else ""
+            found.append(f"  {words}: {verdicts.count('good'):,} of {len(verdicts):,}{rest}")
+    return found
+
+
+def _listed(report: Report) -> list[str]:
+    judged = report.marginals.judged
+    groups = {
+        "good": [each for each in judged if each.verdict == "good"],
+        "too thin against the noise": [each for each in judged if each.verdict == "poor"],
+    }
+    return [f"{words}: {_names(found)}" for words, found in groups.items() if found]
+
+
+def _names(found: list[Marginal]) -> str:
+    shown = ", ".join(" x ".join(each.columns) for each in found[:MOST])
+    return f"{shown}, and {some(len(found) - MOST, 'more', 'more')}" if len(found) > MOST else shown
+
+
+def _compared(report: Report) -> list[str]:
+    found = report.comparison
+    if found is None:
+        return []
+    worst = " x ".join(found.worst)
+    return [
+        f"compared with the real table ({found.release}): pairs are {_told(found.mean)} off on average",
+        f"  the worst, as far as noise lets it be found: {worst}, {_told(found.worst_distance)}",
+    ]
+
+
+def _told(of: Distance) -> str:
+    return f"{tenths(of.noisy_value)} ({tenths(of.low)} to {tenths(of.high)})"

@@ -1,0 +1,146 @@
+"""`discreet synth`, end to end."""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+
+import pytest
+
+import discreet
+from clinic import run, say
+
+TOML = """
+[tables.visits]
+source = "visits.csv"
+budget = { epsilon = 20, delta = 1e-6 }
+[tables.visits.columns.sex]
+type = "category"
+values = ["F", "M"]
+closed = true
+[tables.visits.columns.ward]
+type = "category"
+values = ["cardio", "maternity", "surgery"]
+[tables.visits.columns.age]
+type = "integer"
+low = 0
+high = 99
+bins = 10
+[tables.visits.columns.note]
+type = "text"
+"""
+
+
+@pytest.fixture
+def project(tmp_path):
+    generator = random.Random(1)
+    lines = ["sex,ward,age,note"]
+    for number in range(2000):
+        sex = generator.choice("FM")
+        ward = generator.choice(["cardio", "surgery", "maternity"] if sex == "F" else ["cardio", "surgery", ""])
+        lines.append(f"{sex},{ward},{generator.randrange(100)},patient number {number}")
+    (tmp_path / "visits.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "discreet.toml").write_text(TOML)
+    return discreet.init(tmp_path)
+
+
+def test_fit_and_sample_are_all_that_most_owners_type(project, tmp_path, capsys):
+    code, told, _ = run(capsys, tmp_path, "synth", "fit", "visits", "--epsilon", "2")
+    assert code == 0
+    assert told["kind"] == "aim"
+    assert abs(told["rows"] - 2000) < 500  # noisy: sd below 20
+    assert sum(told["shares"].values()) == pytest.approx(1)
+    spent = project.budget("visits").spent
+    assert 0 < spent.epsilon <= 2
+    target = tmp_path / "out.csv"
+    code, told, _ = run(capsys, tmp_path, "synth", "sample", "-n", "3000", "-o", str(target))
+    assert code == 0 and told["rows"] == 3000
+    rows = list(csv.DictReader(target.read_text().splitlines()))
+    assert list(rows[0]) == ["sex", "ward", "age", "note"]  # as declared
+    assert len(rows) == 3000
+    assert {row["sex"] for row in rows} == {"F", "M"}
+    assert {row["ward"] for row in rows} <= {"cardio", "maternity", "surgery", ""}
+    assert all(0 <= int(row["age"]) <= 99 for row in rows if row["age"])
+    assert not any("patient number" in row["note"] for row in rows)
+    men = [row["ward"] for row in rows if row["sex"] == "M"]
+    women = [row["ward"] for row in rows if row["sex"] == "F"]
+    assert men.count("maternity") / len(men) < 0.15 < women.count("maternity") / len(women)
+    assert project.budget("visits").spent == spent  # sampling is free
+
+
+def test_the_same_fit_again_is_free_and_fresh_is_not(project, tmp_path, capsys):
+    words = ("synth", "fit", "visits", "--epsilon", "1", "--model", "mst")
+    _, first, _ = run(capsys, tmp_path, *words)
+    spent = project.budget("visits").spent.epsilon
+    _, second, _ = run(capsys, tmp_path, *words)
+    assert second["release"] == first["release"]
+    assert project.budget("visits").spent.epsilon == spent
+    _, third, _ = run(capsys, tmp_path, *words, "--fresh")
+    assert third["release"] != first["release"]
+    assert project.budget("visits").spent.epsilon > spent
+
+
+def test_random_costs_nothing(project, tmp_path, capsys):
+    code, told, _ = run(capsys, tmp_path, "synth", "fit", "visits", "--model", "random")
+    assert code == 0 and told["cost"]["epsilon"] is None
+    assert project.budget("visits").spent.epsilon == 0
+    code, text, _ = say(capsys, tmp_path, "synth", "sample", "-n", "5")
+    assert code == 0 and len(text.splitlines()) == 6
+
+
+def test_given_seed_and_formats(project, tmp_path, capsys):
+    model = tmp_path / "model.json"
+    run(capsys, tmp_path, "synth", "fit", "visits", "--epsilon", "1", "--model", "mst", "-o", str(model))
+    told = []
+    for name in ("a.csv", "b.csv"):
+        words = ("synth", "sample", str(model), "-n", "500", "--given", "sex=F", "--given", "ward=", "--seed", "7")
+        assert run(capsys, tmp_path, *words, "-o", str(tmp_path / name))[0] == 0
+        told.append((tmp_path / name).read_text())
+    assert told[0] == told[1]
+    rows = list(csv.DictReader(told[0].splitlines()))
+    assert {row["sex"] for row in rows} == {"F"} and {row["ward"] for row in rows} == {""}
+    assert run(capsys, tmp_path, "synth", "sample", str(model), "-o", str(tmp_path / "rows.parquet"))[0] == 0
+    import pyarrow.parquet as pq
+
+    assert pq.read_table(tmp_path / "rows.parquet").column_names == ["sex", "ward", "age", "note"]
+    assert discreet.load(model).project(["sex"]).labels == (("F", "M"),)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("synth", "fit", "visits"), "epsilon"),
+        (("synth", "fit", "visits", "--epsilon", "0"), "epsilon"),
+        (("synth", "fit", "visits", "--epsilon", "nan"), "epsilon"),
+        (("synth", "fit", "visits", "--epsilon", "1", "--model", "mts"), "mst"),
+        (("synth", "fit", "visit", "--epsilon", "1"), "visits"),
+        (("synth", "fit", "visits", "--epsilon", "1", "--columns", "sx"), "sex"),
+        (("synth", "fit", "visits", "--epsilon", "1", "--degree", "1.5"), "degree"),
+        (("synth", "fit", "visits", "--epsilon", "1", "-o", "no/such/folder/m.json"), "folder"),
+        (("synth", "sample", "-n", "5"), "fit"),
+        (("synth", "sample", "nothing.json"), "nothing.json"),
+    ],
+)
+def test_wrong_usage_says_what_and_costs_nothing(project, tmp_path, capsys, words, told):
+    code, data, _ = run(capsys, tmp_path, *words)
+    assert code == 2
+    assert told in json.dumps(data)
+    assert project.budget("visits").spent.epsilon == 0
+
+
+def test_more_than_the_budget_is_refused(project, tmp_path, capsys):
+    code, data, _ = run(capsys, tmp_path, "synth", "fit", "visits", "--epsilon", "21")
+    assert code == 4 and "needed" in data
+    assert project.budget("visits").spent.epsilon == 0
+
+
+def test_inspect_is_free_and_a_comparison_is_charged(project, tmp_path, capsys):
+    run(capsys, tmp_path, "synth", "fit", "visits", "--epsilon", "1", "--model", "mst")
+    spent = project.budget("visits").spent.epsilon
+    page = tmp_path / "page.html"
+    code, told, _ = run(capsys, tmp_path, "synth", "inspect", "--html", str(page))
+    assert code == 0 and told and page.read_text().lstrip().lower().startswith("<!doctype html>")
+    assert project.budget("visits").spent.epsilon == spent
+    assert run(capsys, tmp_path, "synth", "inspect", "--epsilon", "1")[0] == 0
+    assert project.budget("visits").spent.epsilon > spent
