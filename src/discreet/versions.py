@@ -35,10 +35,14 @@ _VERSIONED = ("source", "engine", "person", "rows_per_person", "columns")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forgotten:
-    """What forgetting a person erased. Exact: for the owner only."""
+    """What forgetting a person erased. Exact: for the owner only.
+
+    `others`: further tables of the same population, in which nobody was forgotten.
+    """
 
     tables: tuple[str, ...]
     exact_versions: int
+    others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +130,13 @@ class Versions:
                 hint=f"discreet refresh {table.name}",
             )
         tables = (table.name, *reached)
-        return Forgotten(tables=tables, exact_versions=self.curator.forget(tuple(person), tables))
+        others = tuple(
+            other.name
+            for other in self.file.tables.values()
+            if other.name not in tables and not other.public and other.population == table.population
+        )
+        erased = self.curator.forget(tuple(person), tables)
+        return Forgotten(tables=tables, exact_versions=erased, others=others)
 
     def source_changed(self, name: str) -> bool:
         """Whether the source is not what the newest version was made from. For the owner's eyes only."""

@@ -144,3 +144,19 @@ def test_inspect_is_free_and_a_comparison_is_charged(project, tmp_path, capsys):
     assert project.budget("visits").spent.epsilon == spent
     assert run(capsys, tmp_path, "synth", "inspect", "--epsilon", "1")[0] == 0
     assert project.budget("visits").spent.epsilon > spent
+
+
+def test_what_a_fit_and_a_sample_tell(project, tmp_path, capsys):
+    words = ("synth", "fit", "visits", "--epsilon", "1", "--model", "mst")
+    _, told, _ = run(capsys, tmp_path, *words)
+    assert not told["repeat"]
+    assert any("note comes out as placeholders" in warning for warning in told["warnings"])
+    _, told, _ = run(capsys, tmp_path, *words)
+    assert told["repeat"]
+    code, text, _ = say(capsys, tmp_path, *words)
+    assert code == 0 and "free now" in text
+    code, told, _ = run(capsys, tmp_path, "synth", "sample", "-n", "3")
+    assert code == 0 and told["columns"] == ["sex", "ward", "age", "note"] and len(told["rows"]) == 3
+    run(capsys, tmp_path, "synth", "fit", "visits", "--model", "random")
+    code, _, errors = say(capsys, tmp_path, "synth", "sample", "-n", "1")
+    assert code == 0 and "says nothing about the data" in errors

@@ -100,3 +100,12 @@ def test_reasons_are_told():
     told = sensitivity(Rows(), relation(3), touched=1).because
     assert "all rows of one id" in told[0] and "at most 3 rows" in told[1]
     assert isinstance(relation(3), Reach)
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_with_one_row_a_person_every_column_tells_persons_apart(rows):
+    columns = {"age": {"type": "integer", "low": 0, "high": 9}}
+    data = {"source": "t.csv", "budget": {"epsilon": 1}, "person": "who", "rows_per_person": rows, "columns": columns}
+    schema = read_table("t", data).schema
+    found = reach(Scan(table="t", version=1), {"t": schema})
+    assert ("age" in found.narrowing) == ("age" in found.constant) == (rows == 1)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -85,11 +86,23 @@ def sample(
 
     made, source = _model(model, project, output)
     wanted = dict(_pair(text) for text in given or [])
+    told = f"from the {made.card.kind} model of {made.card.table!r}, version {made.card.version}"
+    if made.card.kind == "random":
+        told += ", which knows the declaration alone and says nothing about the data"
+    if output is None and as_json:
+        found = made.sample(n, given=wanted, seed=seed)
+        rows = [[_plain(value) for value in row.values()] for row in found.to_pylist()]
+        show.out({"model": str(source), "columns": found.column_names, "rows": rows}, "", as_json=True)
+        return
+    if output is None:
+        print(told, file=sys.stderr)
+        with suppress(BrokenPipeError):
+            write_rows(made, sys.stdout.buffer, n=n, given=wanted, seed=seed)
+        return
     with show.progress("sampling"):
-        count = write_rows(made, output or sys.stdout.buffer, n=n, given=wanted, seed=seed)
-    if output is not None:
-        data = {"rows": count, "file": str(output), "model": str(source)}
-        show.out(data, f"wrote {count:,} rows to {output}", as_json=as_json)
+        count = write_rows(made, output, n=n, given=wanted, seed=seed)
+    data = {"rows": count, "file": str(output), "model": str(source), "kind": made.card.kind, "table": made.card.table}
+    show.out(data, f"wrote {count:,} rows to {output}, {told}", as_json=as_json)
 
 
 @synth_app.command()
@@ -144,6 +157,11 @@ def _model(path: Path | None, project: Path, output: Path | None) -> tuple[Model
     return Model.load(path), path
 
 
+def _plain(value: Any) -> Any:
+    """A value as JSON has it."""
+    return value.isoformat() if isinstance(value, date) else value
+
+
 def _pair(text: str) -> tuple[str, str | None]:
     name, sign, value = text.partition("=")
     if not sign or not name:
@@ -175,11 +193,13 @@ def _fitted(made: Model, path: Path) -> tuple[dict[str, Any], list[str]]:
         "rows": round(made.total),
         "columns": [column.name for column in made.columns],
         "cost": _cost(card),
+        "repeat": card.repeat,
         "shares": {name: float(share) for name, share in card.shares.items()},
         "because": card.because,
         "warnings": list(card.warnings),
     }
-    paid = "it cost nothing" if card.epsilon is None else f"paid {_paid(card)}"
+    paid = "it costs nothing" if card.epsilon is None else _paid(card)
+    paid = f"fitted before, free now; it had cost {paid}" if card.repeat else f"cost {paid}" if card.epsilon else paid
     lines = [f"fitted {card.kind} to {card.table!r}, version {card.version}: {card.because}".rstrip(": "), paid]
     if card.shares:
         lines.append("split: " + ", ".join(f"{name} {float(share):.0%}" for name, share in card.shares.items()))

@@ -103,7 +103,8 @@ def _scan(schema: Schema) -> Reach:
             "a row enters the declared table by itself, whatever the other rows are",
         )
     else:
-        names = frozenset(column.name for column in schema.columns if column.constant)
+        # Of somebody with one row every column has one value.
+        names = frozenset(column.name for column in schema.columns if column.constant or unit.rows == 1)
         because = (
             f"the unit of privacy is {unit}: neighbours differ by one person added or removed",
             f"the declared table of {schema.table!r} holds at most {unit.rows:,} rows of a person, "

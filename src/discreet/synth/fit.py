@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from discreet import exact
@@ -14,17 +15,21 @@ from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.region import Region
 from discreet.answers.sql import Asker
 from discreet.curator import Curator, Version
-from discreet.errors import UsageError
+from discreet.errors import BudgetExceeded, UsageError
 from discreet.program import Program
 from discreet.schema.column import Column
 from discreet.schema.schema import closest
+from discreet.synth.attribute import Attribute
 from discreet.synth.choosing import Choice, chosen
-from discreet.synth.describe import describe, needs_of
+from discreet.synth.describe import Needs, describe, needs_of
 from discreet.synth.fitting import Progress, Task, silent
 from discreet.synth.kinds import KINDS
 from discreet.synth.model import Card, Model
 from discreet.synth.random import random_model
 from discreet.synth.wanted import Wanted
+
+#: Such a part of delta finds the values of text columns; the rest converts rho.
+KEYS_PART = Fraction(1, 20)
 
 
 def synthesize(
@@ -47,7 +52,7 @@ def synthesize(
     needs = needs_of(columns, keys=_keys(guarantee, wanted) > 0)
     event = reservation(guarantee, wanted, texts=bool(needs.texts))
     choice = chosen(wanted, columns, event, most_rows=version.schema.unit.rows)
-    held = _reserve(wanted, event, version, curator, asker)
+    held, known = _reserve(wanted, event, version, curator, asker)
     program = Program(curator, version, held)
     progress("describing", 0.0)
     attributes = tuple(describe(program, columns, needs))
@@ -65,7 +70,11 @@ def synthesize(
     )
     fit = KINDS[choice.kind](task)
     model = Model(
-        card=_card(choice, wanted, event, program, version, delta=_delta(guarantee, wanted)),
+        card=replace(
+            _card(choice, wanted, event, program, version, delta=_delta(guarantee, wanted)),
+            repeat=known,
+            warnings=(*choice.warnings, *_described(columns, attributes, needs, version)),
+        ),
         columns=columns,
         attributes=fit.attributes,
         fitted=fit.fitted,
@@ -99,9 +108,9 @@ def _delta(guarantee: Guarantee, wanted: Wanted) -> Fraction:
 
 
 def _keys(guarantee: Guarantee, wanted: Wanted) -> Fraction:
-    """The part of delta that finding values of text may cost: half of it, and no more than the population's."""
+    """The part of delta that finding values of text may cost, as for the keys of a question."""
     delta = _delta(guarantee, wanted)
-    return min(guarantee.keys, delta / 2 if guarantee.delta_rho else delta)
+    return min(guarantee.keys, delta * KEYS_PART if guarantee.delta_rho else delta)
 
 
 def reservation(guarantee: Guarantee, wanted: Wanted, *, texts: bool) -> Reserved:
@@ -118,24 +127,51 @@ def reservation(guarantee: Guarantee, wanted: Wanted, *, texts: bool) -> Reserve
     return Reserved(epsilon=None, rho=rho, delta=keys)
 
 
-def _reserve(wanted: Wanted, event: Reserved, version: Version, curator: Curator, asker: Asker) -> str:
-    """The id of the reservation: one that is there for the same fit, or a new charge."""
+def _described(
+    columns: Sequence[Column], attributes: Sequence[Attribute], needs: Needs, version: Version
+) -> Iterator[str]:
+    """What the owner should know about the columns of a model. Public: what was found is noisy."""
+    known = {attribute.name for attribute in attributes}
+    bought = [name for name in (*needs.numbers, *needs.texts) if name in known]
+    if bought:
+        told = f"discreet bounds {version.table} writes such facts down for all questions"
+        yield f"bounds or values of {', '.join(bought)} were not declared and were bought; {told}"
+    for column in columns:
+        if column.name not in known:
+            why = (
+                "no value of it is shared by enough people"
+                if column.name in needs.texts
+                else "finding its values needs a delta"
+            )
+            yield f"{column.name} comes out as placeholders: it is text, and {why}; or declare it as a category"
+    if not version.schema.unit.is_row:
+        yield "rows of one person are not tied together: a sample has no persons, and rows for each cannot be studied"
+
+
+def _reserve(wanted: Wanted, event: Reserved, version: Version, curator: Curator, asker: Asker) -> tuple[str, bool]:
+    """The id of the reservation, one that is there for the same fit or a new charge; and whether it was there."""
     told = json.dumps({"synth": wanted.data(), "table": version.table, "version": version.number}, sort_keys=True)
     question = hashlib.sha256(told.encode()).hexdigest()
     known = None if wanted.fresh else curator.ledger.reserved(version.table, version.number, question)
     if known is not None:
-        return known.id
-    return curator.ledger.charge(
-        population=version.population,
-        table=version.table,
-        version=version.number,
-        region=Region.whole(),
-        event=event,
-        question=question,
-        price=wanted.epsilon,
-        analyst=asker.name,
-        quota=asker.quota,
-    ).id
+        return known.id, True
+    try:
+        charge = curator.ledger.charge(
+            population=version.population,
+            table=version.table,
+            version=version.number,
+            region=Region.whole(),
+            event=event,
+            question=question,
+            price=wanted.epsilon,
+            analyst=asker.name,
+            quota=asker.quota,
+        )
+    except BudgetExceeded as problem:
+        if "for its keys" in problem.reason:
+            problem.hint = "leave text columns out with --columns, or declare their values: finding them takes delta"
+        raise
+    return charge.id, False
 
 
 def _card(

@@ -37,7 +37,10 @@ MOST_ROWS = 10**9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
-    """Where a model comes from and what it cost. `shares`: how the guarantee was split, by what it went to."""
+    """Where a model comes from and what it cost.
+
+    `shares`: how the guarantee was split, by what it went to. `repeat`: the fit was there already and is free now.
+    """
 
     kind: str
     table: str
@@ -51,6 +54,7 @@ class Card:
     shares: Mapping[str, Fraction] = field(default_factory=dict)
     because: str = ""
     warnings: tuple[str, ...] = ()
+    repeat: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
