@@ -200,9 +200,8 @@ def _typed(column: Column, type_: pa.DataType):
     if pa.types.is_decimal(type_):
         return st.decimals(-60, 60, places=3, allow_nan=False)
     if pa.types.is_date(type_):
-        return st.sampled_from(
-            [*range((column.low or 0) - 1, (column.low or 0) + 40), -(2**31) + 2, 2**31 - 2, 2_932_896]
-        )
+        near = range((column.low or 0) - 1, (column.low or 0) + 40)
+        return st.sampled_from([code for code in (*near, -(2**31) + 2, 2**31 - 2, 2_932_896) if abs(code) < 2**31])
     if pa.types.is_timestamp(type_):
         unit = 1_000 if type_.unit == "ms" else 1_000_000
         start = (column.low or 0) // 1_000_000 * unit
@@ -395,7 +394,8 @@ def _apart(row: tuple[object, ...], found, number: int) -> tuple[object, ...]:
         if kind == "text":
             value = f"t{number}"
         elif kind == "integer" and not isinstance(value, float):
-            value = type(value)((column.low or 0) + number) if isinstance(value, int | str) else value
+            start = 0 if abs(column.low or 0) > 2**14 else column.low or 0  # it must fit into the narrowest type
+            value = type(value)(start + number) if isinstance(value, int | str) else value
         changed.append(value)
     return tuple(changed)
 

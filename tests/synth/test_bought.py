@@ -13,7 +13,7 @@ from discreet.synth.fit import wanted_columns
 from discreet.synth.saving import save
 from synth.worlds import SEX, fit, open_project
 
-#: Of every fit's delta half goes to words: 100 fits show a word of one row with chance 5e-8 at most.
+#: A twentieth of every fit's delta goes to words: 100 fits show a word of one row with chance 5e-9 at most.
 DELTA = Fraction(1, 10**9)
 BUDGET = "{ epsilon = 100000, delta = 1e-4 }"
 WORD, EXTREME, DAY = "zebra-4711", 987_654_321, "2611-07-13"
@@ -21,8 +21,10 @@ WORD, EXTREME, DAY = "zebra-4711", 987_654_321, "2611-07-13"
 COLUMNS = {"word": 'type = "text"', "number": 'type = "integer"', "day": 'type = "date"', "sex": SEX}
 
 
-def lines(rare):
-    ordinary = [f"{['yes', 'no', 'maybe'][n % 3]},{n % 50},2020-01-{n % 28 + 1:02d},{'FM'[n % 2]}" for n in range(900)]
+def lines(rare, count=900):
+    ordinary = [
+        f"{['yes', 'no', 'maybe'][n % 3]},{n % 50},2020-01-{n % 28 + 1:02d},{'FM'[n % 2]}" for n in range(count)
+    ]
     return [*ordinary, f"{WORD},{EXTREME},{DAY},F"] if rare else ordinary
 
 
@@ -31,7 +33,7 @@ def never_shown(folder, fits):
     project = open_project(folder, columns, lines(rare=True), budget=BUDGET)
     words = 0
     for seed in range(fits):
-        model = fit(project, epsilon="3", delta=DELTA, fresh=True)
+        model = fit(project, epsilon="5", delta=DELTA, fresh=True)
         table = model.sample(300, seed=seed)
         shown = {str(value) for name in table.column_names for value in table[name].to_pylist()}
         assert not shown & {WORD, str(EXTREME), DAY}
@@ -39,7 +41,7 @@ def never_shown(folder, fits):
         text = (folder / "model.json").read_text()
         assert WORD not in text and str(EXTREME) not in text
         words += "yes" in shown and "maybe" in shown
-    assert words > 0.9 * fits  # what many share is bought and comes out
+    assert words > 0.5 * fits  # what many share is bought and comes out
 
 
 @pytest.mark.timeout(300)
@@ -54,20 +56,27 @@ def test_a_thousand_fits_show_no_rare_value(tmp_path):
 
 
 def test_bounds_are_near_what_most_rows_are(tmp_path):
-    project = open_project(tmp_path, COLUMNS | {"half": 'type = "decimal"\nlow = 0'}, [f"{each},{n / 10}" for n, each in enumerate(lines(rare=True))], budget=BUDGET)
-    model = fit(project, epsilon="20", kind="mst")
+    project = open_project(
+        tmp_path,
+        COLUMNS | {"half": 'type = "decimal"\nlow = 0'},
+        [f"{each},{n / 10}" for n, each in enumerate(lines(rare=True, count=9000))],
+        budget=BUDGET,
+    )
+    model = fit(project, epsilon="200", kind="mst")
     places = {attribute.name: attribute for attribute in model.attributes}
     assert set(places) == {"word", "number", "day", "sex", "half"}
     number = places["number"].column
     assert 30 <= number.high < 5000 and -5000 < number.low <= 20
-    assert places["half"].column.low == 0 and 50 * 100 <= places["half"].column.high < 2000 * 100  # its own bound stays
+    assert (
+        places["half"].column.low == 0 and 500 * 100 <= places["half"].column.high < 20_000 * 100
+    )  # its own bound stays
     assert places["number"].open and not places["sex"].open
     rows = model.sample(2000, seed=1).to_pandas()
     assert rows["number"].between(number.low, number.high).mean() > 0.95
     assert rows["number"].median() == pytest.approx(25, abs=15)
     assert set(rows["word"].dropna()) >= {"yes", "no", "maybe"}
     assert set(rows["word"].dropna()) <= {"yes", "no", "maybe", OTHER}
-    assert model.card.shares["describing"] == Fraction(4, 40)
+    assert Fraction(39, 400) < model.card.shares["describing"] <= Fraction(4, 40)  # roots are rounded down
     assert set(model.sample(50, given={"word": "no"}, seed=1)["word"].to_pylist()) == {"no"}
 
 
@@ -91,7 +100,7 @@ def test_what_columns_leave_open(tmp_path):
 
 
 def test_noise_of_a_person_is_that_of_all_their_rows(tmp_path):
-    """The spread of the same measurement over 60 fits is rows_per_person times that of a row. 0.4 to 2.5: 8 sd."""
+    """The spread of the same measurement over 30 fits is rows_per_person times that of a row. 0.4 to 2.5: 6 sd."""
     spreads = []
     for rows in (1, 20):
         folder = tmp_path / str(rows)
@@ -99,6 +108,6 @@ def test_noise_of_a_person_is_that_of_all_their_rows(tmp_path):
         people = [f"p{n},{'FM'[n % 2]}" for n in range(400)]
         table = f'person = "who"\nrows_per_person = {rows}'
         project = open_project(folder, {"who": None, "sex": SEX}, people, table=table, budget=BUDGET)
-        values = [fit(project, epsilon="2", delta=DELTA, fresh=True).measured[0].values for _ in range(60)]
+        values = [fit(project, epsilon="2", delta=DELTA, fresh=True).measured[0].values for _ in range(30)]
         spreads.append(np.std(np.concatenate(values)))
     assert 0.4 < spreads[1] / (20 * spreads[0]) < 2.5

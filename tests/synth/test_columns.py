@@ -63,13 +63,13 @@ def test_types_and_domains(model):
     assert types["born"] == pa.date32() and types["seen"] == pa.timestamp("us")
     assert types["smokes"] == types["left"] == pa.bool_()
     values = {name: [each for each in table[name].to_pylist() if each is not None] for name in COLUMNS}
-    assert set(values["kind"]) == {"a", "b", "c"} and set(values["sex"]) == {"F", "M"}
-    assert 0 <= min(values["age"]) and max(values["age"]) <= 99 and np.mean(np.array(values["age"]) < 40) > 0.9
-    assert 0 <= min(values["binned"]) and max(values["binned"]) <= 1000 and len(set(values["binned"])) > 500
-    assert -10 <= min(values["cost"]) and max(values["cost"]) <= 10
+    assert {"a", "b"} <= set(values["kind"]) <= {"a", "b", "c"} and set(values["sex"]) == {"F", "M"}
+    assert min(values["age"]) >= 0 and max(values["age"]) <= 99 and np.mean(np.array(values["age"]) < 40) > 0.9
+    assert min(values["binned"]) >= 0 and max(values["binned"]) <= 1000 and len(set(values["binned"])) > 500
+    assert min(values["cost"]) >= -10 and max(values["cost"]) <= 10
     assert all(each * 4 == int(each * 4) for each in values["cost"])
     assert all(each == float(f"{each:.2f}") for each in values["cents"])
-    assert 0 <= min(values["cents"]) and max(values["cents"]) <= 5000
+    assert min(values["cents"]) >= 0 and max(values["cents"]) <= 5000
     assert datetime.date(1950, 1, 1) <= min(values["born"]) and max(values["born"]) <= datetime.date(2000, 12, 31)
     assert datetime.datetime(2020, 1, 1) <= min(values["seen"]) and max(values["seen"]) <= datetime.datetime(2020, 2, 1)
 
@@ -146,7 +146,9 @@ def test_what_has_no_attribute():
     with pytest.raises(Refused, match="has 200,000 values"):
         attribute_of(Category(name="a", values=tuple(map(str, range(200_000)))))
     with pytest.raises(ValueError, match="groups"):
-        Attribute(column=Number(name="a", type="integer"), edges=(0, 1, 2), null=False, groups=np.zeros(3, dtype=np.int64))
+        Attribute(
+            column=Number(name="a", type="integer"), edges=(0, 1, 2), null=False, groups=np.zeros(3, dtype=np.int64)
+        )
 
 
 def test_rare_cells_are_kept_together_where_they_are_two():

@@ -12,8 +12,9 @@ import pytest
 
 from discreet.errors import UsageError
 from discreet.schema.column import Category, Moment, Number
+from discreet.synth import fitting
 from discreet.synth import model as model_file
-from discreet.synth.attribute import Attribute
+from discreet.synth.attribute import Attribute, attribute_of
 from discreet.synth.constraints import Constraints
 from discreet.synth.decode import NULL, codes
 from discreet.synth.known import Known
@@ -21,7 +22,6 @@ from discreet.synth.repair import broken_rows
 from discreet.synth.rules import Dependency, Order, Zero
 from discreet.synth.spans import Span, cells_of
 from synth.worlds import CITIES, CLINIC, CLINIC_RULES, clinic_lines, elsewhere, fit, keeps_clinic_rules, open_project
-
 
 # ---- on small attributes, against every combination of codes
 
@@ -51,7 +51,9 @@ def random_rule(kind, names, random):
     if kind == "zero":
         return Zero(where=tuple((name, random_span(random)) for name in names))
     if kind == "order":
-        return Order(low=names[0], high=names[1], low_scale=int(random.integers(1, 4)), high_scale=int(random.integers(1, 4)))
+        return Order(
+            low=names[0], high=names[1], low_scale=int(random.integers(1, 4)), high_scale=int(random.integers(1, 4))
+        )
     sources = sorted({NULL} | set(range(12)) if random.integers(2) else set(random.integers(0, 12, size=6).tolist()))
     images = [NULL if random.integers(8) == 0 else int(random.integers(0, 12)) for _ in sources]
     return Dependency(source=names[0], target=names[1], codes=tuple(sources), images=tuple(images))
@@ -66,7 +68,9 @@ def test_one_rule_on_cells_and_on_rows(kind):
         names = ["a", "b", "c"][: random.integers(1, 4)] if kind == "zero" else ["a", "b"]
         attributes = [random_attribute(name, random) for name in names]
         rule = random_rule(kind, names, random)
-        told = Constraints(**{"zeros" if kind == "zero" else "dependencies" if kind == "dependency" else "orders": (rule,)})
+        told = Constraints(
+            **{"zeros" if kind == "zero" else "dependencies" if kind == "dependency" else "orders": (rule,)}
+        )
         ((axes, allowed),) = told.on(attributes, 100.0).allowed
         assert axes == tuple(range(len(names)))
         rows = np.array(list(itertools.product(*map(all_codes, attributes))), dtype=np.int64).T
@@ -111,7 +115,7 @@ def slow_broken(rule, rows):
 
 def test_several_rules_at_once_are_kept_or_told():
     mended = 0
-    for seed in range(25):
+    for seed in range(15):
         random = np.random.default_rng(seed)
         attributes = [random_attribute(name, random) for name in "abcd"]
         told = Constraints(
@@ -127,7 +131,7 @@ def test_several_rules_at_once_are_kept_or_told():
         for attribute, own in zip(attributes, cells, strict=True):
             assert np.array_equal(cells_of(attribute, kept[attribute.name]), own)
         mended += int((broken_rows(told.rules, rows) & ~broken).sum())
-    assert mended > 200
+    assert mended > 100
 
 
 def test_known_counts_come_out_whatever_is_kept_together():
@@ -169,7 +173,14 @@ def test_every_row_of_a_sample_keeps_them(clinic, n):
 
 
 @pytest.mark.parametrize(
-    "given", [{"age": 15}, {"country": "land 3"}, {"city": "city 50"}, {"discharge": "2015-01-03"}, {"admission": None, "sex": "F"}]
+    "given",
+    [
+        {"age": 15},
+        {"country": "land 3"},
+        {"city": "city 50"},
+        {"discharge": "2015-01-03"},
+        {"admission": None, "sex": "F"},
+    ],
 )
 def test_what_is_given_keeps_them_too(clinic, given):
     table = clinic.sample(2000, given=given, seed=1)
@@ -187,7 +198,11 @@ def test_what_contradicts_a_constraint_is_refused(clinic):
 
 def test_whole_cells_that_are_ruled_out_have_no_mass(clinic):
     found = clinic.project(["age", "marital"])
-    young = [place for place, label in enumerate(found.labels[0]) if label is not None and int(str(label).split(" to ")[-1]) <= 15]
+    young = [
+        place
+        for place, label in enumerate(found.labels[0])
+        if label is not None and int(str(label).split(" to ")[-1]) <= 15
+    ]
     wed = [place for place, label in enumerate(found.labels[1]) if label in ("married", "divorced")]
     assert young and wed
     assert found.counts[np.ix_(young, wed)].max() == 0
@@ -232,8 +247,12 @@ def test_dates_and_decimals_on_other_grids_are_ordered(tmp_path):
     lines = []
     for _ in range(800):
         start, low = random.integers(0, 364), random.integers(0, 40) / 4
-        lines.append(f"{day + start},{np.datetime64(day + start, 's') + random.integers(0, 86400)},{low},{min(10, low + 0.3)}")
-    model = fit(open_project(tmp_path, columns, lines), constraints={"orders": [["day", "until"], ["low", "high"]]}, epsilon="5")
+        lines.append(
+            f"{day + start},{np.datetime64(day + start, 's') + random.integers(0, 86400)},{low},{min(10, low + 0.3)}"
+        )
+    model = fit(
+        open_project(tmp_path, columns, lines), constraints={"orders": [["day", "until"], ["low", "high"]]}, epsilon="5"
+    )
     rows = model.sample(5000, seed=1).to_pandas()
     both = rows["day"].notna() & rows["until"].notna()
     assert (rows["day"][both].astype("datetime64[us]") <= rows["until"][both]).all()
@@ -291,11 +310,15 @@ table = "jobs.csv"
     assert found.zeros[0].where[1] == ("Day", Span.of([(1, 1)]))
     (tmp_path / "facts.json").write_text('{"rows": 3, "zeros": [{"job": null, "sex": "F"}]}')
     assert Constraints.from_file(tmp_path / "facts.json", COLUMNS).zeros[0].where[0] == ("job", Span.of([], null=True))
-    for content, why in ((b"rows = ", "facts.toml cannot be read"), (b"\xff", "not UTF-8"), (b"rows = -1", "facts.toml: rows")):
+    for content, why in (
+        (b"rows = ", "facts.toml cannot be read"),
+        (b"\xff", "not UTF-8"),
+        (b"rows = -1", "facts.toml: rows"),
+    ):
         (tmp_path / "facts.toml").write_bytes(content)
         with pytest.raises(UsageError, match=why):
             Constraints.from_file(tmp_path / "facts.toml", COLUMNS)
-    with pytest.raises(UsageError, match="cannot read none.toml"):
+    with pytest.raises(UsageError, match=r"cannot read none\.toml"):
         Constraints.from_file(tmp_path / "none.toml", COLUMNS)
 
 
@@ -345,6 +368,16 @@ def test_what_cannot_be_meant_is_one_sentence(data, why):
     assert "facts.toml" in str(caught.value) or "sum to" in why
 
 
+def test_a_constraint_on_too_many_cells_is_refused_before_a_table_is_made():
+    names = [f"column {number}" for number in range(9)]
+    attributes = [attribute_of(Number(name=name, type="integer", low=0, high=199)) for name in names]
+    zero = Constraints(zeros=(Zero(where=tuple((name, Span.of([(0, 1)])) for name in names)),))
+    known = Constraints(totals=(Known(columns=tuple(names), codes=((0,) * 9,), counts=(5,)),))
+    for told in (zero, known):
+        with pytest.raises(UsageError, match="spans more than"):
+            told.on(attributes, 5.0)
+
+
 def test_orders_that_can_never_hold_are_refused():
     late = replace(COLUMNS[0], name="late", low=50, high=60)
     early = replace(COLUMNS[0], name="early", low=0, high=10)
@@ -360,3 +393,27 @@ def test_columns_of_text_and_columns_left_out(tmp_path):
     rules = {"zeros": [{"age": "0 to 9", "sex": "F"}], "orders": []}
     model = fit(project, constraints=rules, columns=("age",))  # binds nothing: sex does not come out
     assert min(each for each in model.sample(2000, seed=1)["age"].to_pylist() if each is not None) < 10
+
+
+@pytest.mark.parametrize("kind", ["independent", "mst", "aim", "privbayes"])
+def test_what_is_ruled_out_is_so_from_the_first_fit_on(tmp_path, kind, monkeypatch):
+    """Also between two steps: what a choice compares the table with knows of it."""
+    seen, known = [], fitting.fit
+
+    def spy(sizes, measurements, total, **named):
+        found = known(sizes, measurements, total, **named)
+        seen.append(float(found.calibrated.project([1, 2])[0, 0]))  # columns stand by name: age, job, sex
+        return found
+
+    monkeypatch.setattr(fitting, "fit", spy)
+    columns = {
+        "job": 'type = "category"\nvalues = ["cook", "nurse"]\nclosed = true',
+        "sex": CLINIC["sex"],
+        "age": CLINIC["age"],
+    }
+    lines = [f"{('cook', 'nurse')[n % 2]},{'MF'[n % 3 == 0]},{n % 80}" for n in range(600)]
+    told = {"zeros": [{"job": "cook", "sex": "F"}]}
+    model = fit(open_project(tmp_path, columns, lines), kind=kind, constraints=told, epsilon="5")
+    assert [attribute.name for attribute in model.attributes] == ["age", "job", "sex"]
+    assert set(seen) == {0.0} and len(seen) >= (1 if kind == "independent" else 2)
+    assert model.project(["job", "sex"]).counts[0, 0] == 0

@@ -56,7 +56,7 @@ def test_parameters_are_kept_as_they_were_given(project):
     synthesizer = Synthesizer(project, "people", **given)
     params = synthesizer.get_params()
     assert params == synthesizer.get_params(deep=False)
-    assert list(params) == [name for name in inspect.signature(Synthesizer).parameters]
+    assert list(params) == list(inspect.signature(Synthesizer).parameters)
     for name, value in given.items():
         assert params[name] is value
     made = clone(synthesizer)

@@ -36,8 +36,8 @@ def test_columns_that_say_nothing(tmp_path, kind):
     model = fit(open_project(tmp_path, columns, ["only,4,,"] * 500), kind=kind, epsilon="10")
     table = model.sample(1000, seed=1)
     assert set(table["one"].to_pylist()) == {"only"}
-    assert Counter(table["same"].to_pylist())[4] > 900
-    assert table["never"].null_count > 900 and table["words"].null_count > 900
+    assert Counter(table["same"].to_pylist())[4] > 800
+    assert table["never"].null_count > 800 and table["words"].null_count > 800
 
 
 def test_one_column_alone(tmp_path):
@@ -64,7 +64,9 @@ def test_no_column_can_be_modelled(tmp_path):
 @pytest.mark.parametrize("budget", ["{ epsilon = 90, delta = 1e-6 }", "{ epsilon = 90 }"])
 @pytest.mark.parametrize("epsilon", ["0.000000001", "0.0001", "1000"])
 def test_epsilon_tiny_and_large(tmp_path, budget, epsilon):
-    project = open_project(tmp_path, {"age": AGE, "sex": SEX}, [f"{n % 60},F" for n in range(200)], budget=budget.replace("90", "5000"))
+    project = open_project(
+        tmp_path, {"age": AGE, "sex": SEX}, [f"{n % 60},F" for n in range(200)], budget=budget.replace("90", "5000")
+    )
     try:
         model = fit(project, kind="mst", epsilon=epsilon)
     except UsageError as problem:
@@ -84,7 +86,9 @@ def test_an_epsilon_that_is_none_is_refused_before_anything(epsilon):
 def model():
     random = np.random.default_rng(0)
     with elsewhere() as folder:
-        lines = [f"{age},{'FM'[int(age > 50) ^ int(random.random() < 0.1)]}" for age in random.integers(0, 100, size=2000)]
+        lines = [
+            f"{age},{'FM'[int(age > 50) ^ int(random.random() < 0.1)]}" for age in random.integers(0, 100, size=2000)
+        ]
         yield fit(open_project(folder, {"age": AGE, "sex": SEX}, lines), kind="mst", epsilon="5")
 
 

@@ -14,13 +14,18 @@ import numpy as np
 import pytest
 
 from discreet.accounting.convert import rho_from_epsilon
-from discreet.accounting.events import loss
 from discreet.errors import BudgetExceeded, UsageError
 from discreet.program import Program
 from discreet.synth.saving import save
 from synth.worlds import AGE, CLINIC, SEX, clinic_lines, fit, open_project
 
-COLUMNS = {"age": AGE, "sex": SEX, "kind": 'type = "category"\nvalues = ["a", "b", "c"]', "word": 'type = "text"', "cost": 'type = "decimal"'}
+COLUMNS = {
+    "age": AGE,
+    "sex": SEX,
+    "kind": 'type = "category"\nvalues = ["a", "b", "c"]',
+    "word": 'type = "text"',
+    "cost": 'type = "decimal"',
+}
 
 
 def lines(count=600):
@@ -49,9 +54,9 @@ def test_pure_steps_sum_to_all_that_was_asked(tmp_path, kind):
 
 @pytest.mark.parametrize("kind", ["independent", "mst"])
 def test_steps_in_rho_sum_to_all_that_was_asked(tmp_path, kind):
-    """The inverse conversion of (epsilon, delta): half of delta is for keys where text is to be found."""
+    """The inverse conversion of (epsilon, delta): a twentieth of delta is for keys where text is to be found."""
     delta = Fraction(1, 10**6)
-    for name, columns, keys in (("words", COLUMNS, delta / 2), ("none", {**COLUMNS, "word": None, "cost": None}, 0)):
+    for name, columns, keys in (("words", COLUMNS, delta / 20), ("none", {**COLUMNS, "word": None, "cost": None}, 0)):
         folder = tmp_path / name
         folder.mkdir()
         project = open_project(folder, columns, lines(), budget="{ epsilon = 90, delta = 1e-4 }")
@@ -59,7 +64,7 @@ def test_steps_in_rho_sum_to_all_that_was_asked(tmp_path, kind):
         _, rho, spent_delta, _ = sums(project, model)
         assert model.card.rho == rho_from_epsilon(Fraction("1.3"), delta - keys)
         assert rho == model.card.rho  # to the last digit: the last step takes what roots left
-        assert spent_delta == keys
+        assert keys * 9 / 10 <= spent_delta <= keys  # thresholds are whole numbers
 
 
 def test_a_budget_that_is_too_small_is_refused_before_any_step(tmp_path):
@@ -104,17 +109,16 @@ def replayed(folder, kind, one, other, columns, *, monkeypatch):
     """
     real, told, asked = Program.step, [], []
 
-    def record(self, of, event, draw):
-        found = real(self, of, event, draw)
+    def record(self, of, event, draw, **named):
+        found = real(self, of, event, draw, **named)
         told.append((json.dumps(of, sort_keys=True), event, found))
         return found
 
-    def replay(self, of, event, draw):
+    def replay(self, of, event, draw, **named):
         question, known, found = told[len(asked)]
         assert (json.dumps(of, sort_keys=True), event) == (question, known), "a step that depends on data"
         asked.append(question)
-        self._spent.append(loss(event))
-        return found
+        return real(self, of, event, lambda curator: (found, event), **named)
 
     models = []
     for number, (rows, step) in enumerate(((one, record), (other, replay))):
@@ -123,7 +127,7 @@ def replayed(folder, kind, one, other, columns, *, monkeypatch):
         project = open_project(place, columns, rows)
         with monkeypatch.context() as patched:
             patched.setattr(Program, "step", step)
-            models.append(written(fit(project, kind=kind, epsilon="2"), place))
+            models.append(written(fit(project, kind=kind, epsilon="60"), place))  # enough for adaptive bins
     assert len(asked) == len(told) > 0
     return models
 
@@ -165,7 +169,7 @@ print("lived")
 
 @pytest.mark.parametrize(
     ("name", "when", "turn", "stored"),
-    [("step", "before", 1, 0), ("step", "after", 2, 1), ("store", "before", 2, 1), ("store", "after", 2, 2), ("step", "after", 3, 2)],
+    [("step", "after", 2, 1), ("store", "before", 2, 1), ("store", "after", 2, 2)],
 )  # fmt: skip
 def test_a_fit_that_was_killed_goes_on_without_drawing_anew(tmp_path, name, when, turn, stored):
     columns = {"age": AGE, "sex": SEX, "kind": COLUMNS["kind"]}
@@ -173,7 +177,10 @@ def test_a_fit_that_was_killed_goes_on_without_drawing_anew(tmp_path, name, when
     project.ledger.close()
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
     child = subprocess.run(
-        [sys.executable, "-c", CHILD, str(tmp_path), name, when, str(turn)], env=environment, capture_output=True, timeout=50
+        [sys.executable, "-c", CHILD, str(tmp_path), name, when, str(turn)],
+        env=environment,
+        capture_output=True,
+        timeout=50,
     )
     assert child.returncode == -signal.SIGKILL, child.stderr.decode()[-500:]
     import discreet
@@ -203,7 +210,7 @@ def test_persons_are_protected_with_all_their_rows(tmp_path):
     project = open_project(tmp_path, {"who": None, "age": AGE, "sex": SEX}, people, table=table)
     model = fit(project, kind="mst", epsilon="5")
     assert model.card.unit == "person, at most 4 rows"
-    _, rho, _, steps = sums(project, model)
+    _, rho, _, _steps = sums(project, model)
     assert rho == model.card.rho
     assert model.total == pytest.approx(504, abs=12 * model.total_sd)
     assert set(model.sample(50, seed=1).column_names) == {"age", "sex"}

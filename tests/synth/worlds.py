@@ -27,9 +27,7 @@ def open_project(folder, columns, lines, *, budget="{ epsilon = 90, delta = 1e-6
     header = ",".join('"' + name.replace('"', '""') + '"' for name in columns)
     (folder / "people.csv").write_text("\n".join([header, *lines]) + "\n")
     told = "".join(f"[tables.people.columns.{_quoted(name)}]\n{text}\n" for name, text in columns.items() if text)
-    (folder / "discreet.toml").write_text(
-        f'[tables.people]\nsource = "people.csv"\nbudget = {budget}\n{table}\n{told}'
-    )
+    (folder / "discreet.toml").write_text(f'[tables.people]\nsource = "people.csv"\nbudget = {budget}\n{table}\n{told}')
     discreet.init(folder)
     project = discreet.open(folder)
     project.refresh("people")

@@ -36,6 +36,7 @@ class Attribute:
     `groups[i]` is the model's cell of fine cell i, and `weights[i]` its noisy number of rows, never negative.
     `binned`: the fine cells are ours to group into bins. `of`: what is counted, where it is not the column's own code.
     `open`: the ends were bought, and what lies beyond them is counted in the cells at the ends.
+    `apart`: fine cells of different numbers here are never kept together, for a public constraint tells them apart.
     """
 
     column: Column
@@ -44,15 +45,18 @@ class Attribute:
     binned: bool = False
     of: Expression | None = None
     open: bool = False
+    apart: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     groups: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     weights: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
+        if not len(self.apart):
+            object.__setattr__(self, "apart", np.zeros(self.fine, dtype=np.int64))
         if not len(self.groups):
             object.__setattr__(self, "groups", np.arange(self.fine))
         if not len(self.weights):
             object.__setattr__(self, "weights", np.ones(self.fine))
-        if len(self.groups) != self.fine or len(self.weights) != self.fine:
+        if any(len(each) != self.fine for each in (self.apart, self.groups, self.weights)):
             raise ValueError("an attribute whose groups are not of its cells")
 
     @property

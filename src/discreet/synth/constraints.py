@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import UsageError
 from discreet.schema.column import Column
+from discreet.synth.apart import tell_apart
 from discreet.synth.attribute import Attribute
 from discreet.synth.known import Known
 from discreet.synth.repair import mended
@@ -86,12 +87,19 @@ class Constraints:
         )
 
     def allowed(self, attributes: Sequence[Attribute]) -> tuple[tuple[tuple[int, ...], NDArray[np.bool_]], ...]:
-        """For each rule the attributes that it is about, and which combinations of their cells hold a row that keeps it."""
+        """For each rule the attributes that it is about, and which of their cells together hold a row that keeps it."""
         places = {attribute.name: place for place, attribute in enumerate(attributes)}
         named = {attribute.name: attribute for attribute in attributes}
         return tuple(
             (tuple(places[name] for name in rule.columns), table_of(rule, named)) for rule in self._rules(named)
         )
+
+    def prepared(self, attributes: Sequence[Attribute]) -> tuple[Attribute, ...]:
+        """The attributes with fine cells, kept apart, that can express the constraints: the fit is nearer to them.
+
+        Rows keep every constraint without it, too; but fewer have to be mended. From public facts alone.
+        """
+        return tuple(tell_apart(attribute, self.rules, self.totals) for attribute in attributes)
 
     def known(self, names: Collection[str]) -> tuple[Known, ...]:
         """The known counts of columns that are modelled."""

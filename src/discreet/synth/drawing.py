@@ -35,7 +35,7 @@ class Drawing:
     def of(
         attributes: tuple[Attribute, ...], constraints: Constraints, calibrated: Calibrated, fixed: Mapping[int, int]
     ) -> Drawing:
-        """A model given some codes: exactly conditioned on their cells, and on what rules about two columns then say."""
+        """A model given some codes: conditioned exactly on their cells, and on what rules of two columns then say."""
         if fixed:
             calibrated = condition(calibrated, evidence_of(attributes, constraints, fixed))
             if calibrated.total <= 0:

@@ -7,20 +7,11 @@ so that `sklearn.base.clone` makes an equal one; a clone is not fitted.
 from __future__ import annotations
 
 import inspect
-from fractions import Fraction
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from discreet import exact
-from discreet.accounting.guarantee import Guarantee
-from discreet.answers.sql import Asker
-from discreet.curator import Curator, Version
 from discreet.errors import UsageError
 from discreet.schema.schema import closest
-from discreet.synth.constraints import Constraints
-from discreet.synth.fit import synthesize
 from discreet.synth.model import Model
-from discreet.synth.wanted import Wanted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,14 +20,8 @@ if TYPE_CHECKING:
 class Opened(Protocol):
     """What of an open project a fit needs."""
 
-    @property
-    def curator(self) -> Curator: ...
-
-    def version(self, name: str) -> Version: ...
-
-    def guarantee(self, name: str) -> Guarantee: ...
-
-    def asker(self, analyst: str | None) -> Asker: ...
+    def synthesize(self, name: str, **params: Any) -> Model:
+        """Fit a model of a table."""
 
 
 class Synthesizer:
@@ -80,37 +65,9 @@ class Synthesizer:
                 "a synthesizer is fitted to the declared table, not to data that is handed over",
                 hint="discreet add FILE declares one",
             )
-        version = self.project.version(self.table)
-        self.model_ = synthesize(
-            self._wanted(version),
-            version=version,
-            guarantee=self.project.guarantee(self.table),
-            curator=self.project.curator,
-            asker=self.project.asker(self.analyst),
-        )
+        params = {name: value for name, value in self.get_params().items() if name not in ("project", "table")}
+        self.model_ = self.project.synthesize(self.table, **params)
         return self
-
-    def _wanted(self, version: Version) -> Wanted:
-        return Wanted(
-            epsilon=_number(self.epsilon, "epsilon"),
-            delta=None if self.delta is None else exact.probability(self.delta, name="delta"),
-            kind=self.model,
-            columns=None if self.columns is None else tuple(self.columns),
-            degree=self.degree,
-            seconds=_number(self.seconds, "seconds"),
-            constraints=self._constraints(version),
-        )
-
-    def _constraints(self, version: Version) -> Constraints:
-        match self.constraints:
-            case None:
-                return Constraints()
-            case Constraints():
-                return self.constraints
-            case str() | Path():
-                return Constraints.from_file(self.constraints, version.schema.columns)
-            case _:
-                return Constraints.from_data(self.constraints, version.schema.columns)
 
     def sample(self, n: int | None = None, *, given: Any = None, seed: int | None = None) -> pa.Table:
         """n rows of synthetic data as an Arrow table; about as many as the table has where n is not said."""
@@ -150,7 +107,3 @@ class Synthesizer:
     def __sklearn_clone__(self) -> Synthesizer:
         """An equal one that is not fitted. The project, which holds the ledger open, is shared and not copied."""
         return type(self)(**self.get_params())
-
-
-def _number(value: object, name: str) -> Fraction | None:
-    return None if value is None else exact.number(value, name=name)

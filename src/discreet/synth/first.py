@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from discreet.accounting.events import Reserved
 from discreet.inference.facts import Measured
-from discreet.program import Cut, Law, Program
+from discreet.program import Cut, Program
 from discreet.synth.attribute import Attribute
 
 #: A value whose noisy count is below so many standard deviations is kept with the other rare ones.
@@ -37,13 +37,53 @@ class First:
         return tuple(attribute.size for attribute in self.attributes)
 
 
-def first(program: Program, attributes: Sequence[Attribute], share: Fraction) -> First:
-    """Measure every column once, with this share in all, and group its cells."""
+def first(
+    program: Program,
+    attributes: Sequence[Attribute],
+    share: Fraction,
+    *,
+    more: Fraction = Fraction(0),
+    few: Callable[[float], bool] = lambda total: False,
+) -> First:
+    """Measure every column once, with this share in all, and group its cells.
+
+    Where there are `few` rows, which the noisy histograms tell, they are measured once more with `more`.
+    """
     cut = program.cut(tuple(attribute.axis() for attribute in attributes))
+    noisy = _histograms(program, cut, attributes, share)
+    if more and few(_total(noisy)[0]):
+        noisy = [
+            one.with_(other) for one, other in zip(noisy, _histograms(program, cut, attributes, more), strict=True)
+        ]
+    return grouped(attributes, cut, noisy)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Histogram:
+    """Noisy counts of a column's fine cells, and their variance."""
+
+    values: NDArray[np.float64]
+    variance: float
+
+    @property
+    def sd(self) -> float:
+        return math.sqrt(self.variance)
+
+    def with_(self, other: Histogram) -> Histogram:
+        """The mean of both by inverse variance."""
+        total = self.variance + other.variance
+        mean = (self.values * other.variance + other.values * self.variance) / total
+        return Histogram(values=mean, variance=self.variance * other.variance / total)
+
+
+def _histograms(program: Program, cut: Cut, attributes: Sequence[Attribute], share: Fraction) -> list[Histogram]:
     parts = shares(program.event, [attribute.fine for attribute in attributes], share)
     laws = [program.law(part) for part in parts]
     noisy = cut.measure([(place,) for place in range(len(attributes))], laws)
-    return grouped(attributes, cut, [values.astype(np.float64) for values in noisy], laws)
+    return [
+        Histogram(values=values.astype(np.float64), variance=float(law.variance()))
+        for values, law in zip(noisy, laws, strict=True)
+    ]
 
 
 def shares(event: Reserved, sizes: Sequence[int], share: Fraction) -> list[Fraction]:
@@ -57,20 +97,18 @@ def shares(event: Reserved, sizes: Sequence[int], share: Fraction) -> list[Fract
     return [share * weight / sum(weights) for weight in weights]
 
 
-def grouped(
-    attributes: Sequence[Attribute], cut: Cut, noisy: Sequence[NDArray[np.float64]], laws: Sequence[Law]
-) -> First:
+def grouped(attributes: Sequence[Attribute], cut: Cut, noisy: Sequence[Histogram]) -> First:
     """Cells of the model from noisy histograms. Post-processing."""
-    sds = [math.sqrt(law.variance()) for law in laws]
-    total, total_sd = _total(noisy, sds)
+    total, total_sd = _total(noisy)
     found, measured = [], []
-    for place, (attribute, values, sd) in enumerate(zip(attributes, noisy, sds, strict=True)):
-        groups = bins(attribute, values, sd, total) if attribute.binned else merged_rare(values, sd)
-        found.append(attribute.regrouped(groups, np.maximum(values, 0)))
-        sums, cells = np.bincount(groups, weights=values), np.bincount(groups)
+    for place, (attribute, own) in enumerate(zip(attributes, noisy, strict=True)):
+        groups = bins(attribute, own.values, own.sd, total) if attribute.binned else merged_rare(own.values, own.sd)
+        groups = split(groups, attribute.apart)
+        found.append(attribute.regrouped(groups, np.maximum(own.values, 0)))
+        sums, cells = np.bincount(groups, weights=own.values), np.bincount(groups)
         # Inference knows one variance a marginal: the mean over its cells.
         measured.append(
-            Measured(attributes=(place,), values=sums.astype(np.float64), variance=float(sd**2 * cells.mean()))
+            Measured(attributes=(place,), values=sums.astype(np.float64), variance=float(own.variance * cells.mean()))
         )
     groups_of = tuple(attribute.groups for attribute in found)
     return First(
@@ -78,11 +116,12 @@ def grouped(
     )
 
 
-def _total(noisy: Sequence[NDArray[np.float64]], sds: Sequence[float]) -> tuple[float, float]:
-    """The number of rows: the mean of the histograms' sums by inverse variance, at least 1."""
-    precision = np.array([1 / (sd**2 * len(values)) for values, sd in zip(noisy, sds, strict=True)])
-    sums = np.array([values.sum() for values in noisy])
-    return max(1.0, float(precision @ sums / precision.sum())), float(1 / math.sqrt(precision.sum()))
+def _total(noisy: Sequence[Histogram]) -> tuple[float, float]:
+    """The number of rows: the mean of the histograms' sums by inverse variance, at least 1; and how uncertain it is."""
+    precisions = [1 / (own.variance * len(own.values)) for own in noisy]
+    whole = math.fsum(precisions)
+    mean = math.fsum(part * float(own.values.sum()) for part, own in zip(precisions, noisy, strict=True)) / whole
+    return max(1.0, mean), 1 / math.sqrt(whole)
 
 
 def merged_rare(values: NDArray[np.float64], sd: float) -> NDArray[np.int64]:
@@ -92,6 +131,16 @@ def merged_rare(values: NDArray[np.float64], sd: float) -> NDArray[np.int64]:
         return np.arange(len(values))
     groups = np.cumsum(~rare) - 1
     return np.where(rare, int((~rare).sum()), groups)
+
+
+def split(groups: NDArray[np.int64], apart: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Groups in which no two cells of different `apart` are together.
+
+    >>> split(np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1])).tolist()
+    [0, 1, 2, 2]
+    """
+    found: NDArray[np.int64] = np.unique(groups * (int(apart.max()) + 1) + apart, return_inverse=True)[1]
+    return found
 
 
 def bins(attribute: Attribute, values: NDArray[np.float64], sd: float, total: float) -> NDArray[np.int64]:

@@ -19,12 +19,14 @@ from discreet.errors import BudgetExceeded, UsageError
 from discreet.program import Program
 from discreet.schema.column import Column
 from discreet.schema.schema import closest
-from discreet.synth.attribute import Attribute
+from discreet.sql.catalog import PublicTable
+from discreet.synth.attribute import Attribute, attribute_of
 from discreet.synth.choosing import Choice, chosen
 from discreet.synth.describe import Needs, describe, needs_of
 from discreet.synth.fitting import Progress, Task, silent
 from discreet.synth.kinds import KINDS
 from discreet.synth.model import Card, Model
+from discreet.synth.public import public_rows, refuse_other_columns
 from discreet.synth.random import random_model
 from discreet.synth.wanted import Wanted
 
@@ -40,6 +42,7 @@ def synthesize(
     curator: Curator,
     asker: Asker,
     order: Sequence[str] = (),
+    public: PublicTable | None = None,
     progress: Progress = silent,
 ) -> Model:
     """Fit a model. The same fit of the same version is read back from the ledger, free; a broken-off one goes on.
@@ -50,12 +53,18 @@ def synthesize(
     if wanted.kind == "random":
         return random_model(version, columns)
     needs = needs_of(columns, keys=_keys(guarantee, wanted) > 0)
+    if all(attribute_of(column) is None and column.name not in (*needs.numbers, *needs.texts) for column in columns):
+        raise UsageError(
+            "no column of the table can be modelled: values of text are found by a threshold, which needs a delta",
+            hint="declare bounds, values or bins for some columns, or give the table a budget with a delta",
+        )
+    _refuse_unknown(wanted, columns, public)
     event = reservation(guarantee, wanted, texts=bool(needs.texts))
     choice = chosen(wanted, columns, event, most_rows=version.schema.unit.rows)
     held, known = _reserve(wanted, event, version, curator, asker)
     program = Program(curator, version, held)
     progress("describing", 0.0)
-    attributes = tuple(describe(program, columns, needs))
+    attributes = tuple(wanted.constraints.prepared(describe(program, columns, needs)))
     if not attributes:
         raise UsageError("no column of the table can be modelled", hint="declare bounds, values or bins for some")
     task = Task(
@@ -66,6 +75,10 @@ def synthesize(
         rounds=choice.rounds,
         model_mb=choice.model_mb,
         workload=choice.workload,
+        weights={_places(attributes, names): weight for names, weight in wanted.weights},
+        marginals=tuple(filter(None, dict.fromkeys(_places(attributes, names) for names in wanted.marginals))),
+        adjacent=wanted.adjacent,
+        public=None if public is None else public_rows(public, attributes),
         progress=progress,
     )
     fit = KINDS[choice.kind](task)
@@ -85,6 +98,25 @@ def synthesize(
     program.finish(json.dumps({"kind": "model", "model": choice.kind, "steps": program.steps}))
     progress("done", 1.0)
     return model
+
+
+def _refuse_unknown(wanted: Wanted, columns: Sequence[Column], public: PublicTable | None) -> None:
+    """What is named must be there, and is looked for before anything is paid."""
+    sets = [*wanted.marginals, *(names for names, _ in wanted.weights)]
+    known = [column.name for column in columns]
+    for name in (name for names in sets for name in names):
+        if name.lower() not in {each.lower() for each in known}:
+            raise UsageError(f"no column {name[:60]!r} is modelled", hint=closest(name, known))
+    if (public is None) != (wanted.public is None):
+        raise UsageError("a public table to choose by must be named, and be there")
+    if public is not None:
+        refuse_other_columns(public, known)
+
+
+def _places(attributes: Sequence[Attribute], names: Sequence[str]) -> tuple[int, ...]:
+    """Which attributes names mean, in rising order. Text of which no value is known is none."""
+    wanted = {name.lower() for name in names}
+    return tuple(place for place, attribute in enumerate(attributes) if attribute.name.lower() in wanted)
 
 
 def wanted_columns(version: Version, names: Sequence[str] | None, order: Sequence[str] = ()) -> tuple[Column, ...]:

@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.inference.candidates import projections
 from discreet.inference.fit import Fitted, Measured, fit
-from discreet.program import Program
+from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.program import Candidate, Law, Program
 from discreet.synth.attribute import Attribute
 from discreet.synth.constraints import Constraints
-from discreet.synth.first import First, first
+from discreet.synth.first import First, first, shares
+from discreet.synth.public import PublicRows
 
 #: A model's tables take at most so many megabytes, of 8 bytes a cell.
 MODEL_MB = 10.0
+
+#: Propagations of a fit between two steps, which starts from the last one; and of the final fit.
+ITERATIONS, FINAL_ITERATIONS = 30, 300
+
+#: The final fit ends when it is nearer to its optimum than this share of the noise.
+TOLERANCE = 0.05
+
+#: With fewer rows for each standard deviation of the noise in a marginal, it is dear: small ones tell more.
+MANY_ROWS = 300.0
+
+Axes = tuple[int, ...]
 
 #: What is told while a fit goes on: a word, and how far it is.
 Progress = Callable[[str, float], None]
@@ -28,7 +43,12 @@ def silent(word: str, done: float) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """One fit: where it may draw from, and what it shall describe. `rounds`, `model_mb`: how far it may go."""
+    """One fit: where it may draw from, and what it shall describe. `rounds`, `model_mb`: how far it may go.
+
+    Attributes are meant by their places. `weights`: how much a set of them matters, 1 where nothing is said;
+    `marginals`: sets that are measured in any case; `adjacent`: measure neighbouring edges of a tree together;
+    `public`: rows that are no secret, to choose by.
+    """
 
     program: Program
     attributes: tuple[Attribute, ...]
@@ -37,18 +57,27 @@ class Task:
     rounds: int | None = None
     model_mb: float = MODEL_MB
     workload: int | None = None
-    weights: dict[tuple[int, ...], int] = field(default_factory=dict)
+    weights: Mapping[Axes, int] = field(default_factory=dict)
+    marginals: tuple[Axes, ...] = ()
+    adjacent: bool = True
+    public: PublicRows | None = None
     progress: Progress = silent
 
-    def first(self, share: Fraction) -> First:
-        """Histograms of all columns for this share."""
+    def first(
+        self, share: Fraction, *, more: Fraction = Fraction(0), few: Callable[[float], bool] = lambda total: False
+    ) -> First:
+        """Histograms of all columns for this share, and for `more` where there are `few` rows."""
         self.progress("histograms", 0.0)
-        return first(self.program, self.attributes, share)
+        return first(self.program, self.attributes, share, more=more, few=few)
 
     @property
     def cells(self) -> int:
         """The most cells of a model."""
         return int(self.model_mb * 2**20 / 8)
+
+    def weight(self, own: Axes) -> int:
+        """How much a marginal matters: as much as the weightiest set that can be read off it."""
+        return max((weight for held, weight in self.weights.items() if set(held) <= set(own)), default=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,15 +91,7 @@ class Fit:
     total_sd: float
 
 
-def fitted(
-    task: Task,
-    told: First,
-    measured: Sequence[Measured],
-    *,
-    start: Fitted | None = None,
-    iterations: int = 1000,
-    tolerance: float = 0.02,
-) -> Fit:
+def fitted(task: Task, told: First, measured: Sequence[Measured], *, start: Fitted | None = None) -> Fit:
     """The final fit to everything that was measured."""
     task.progress("fitting", 0.9)
     limits = task.constraints.on(told.attributes, told.total)
@@ -81,15 +102,69 @@ def fitted(
         allowed=limits.allowed,
         totals=limits.totals,
         start=start,
-        iterations=iterations,
-        tolerance=tolerance,
+        iterations=FINAL_ITERATIONS,
+        tolerance=TOLERANCE,
     )
     return Fit(
         attributes=told.attributes, measured=tuple(measured), fitted=found, total=limits.total, total_sd=told.total_sd
     )
 
 
-def shaped(sizes: Sequence[int], own: tuple[int, ...], values: NDArray[np.int64], variance: float) -> Measured:
+def between(
+    task: Task, told: First, measured: Sequence[Measured], *, start: Fitted | None = None, iterations: int = ITERATIONS
+) -> Fitted:
+    """A fit between two steps: what the next choice compares the table with."""
+    limits = task.constraints.on(told.attributes, told.total)
+    return fit(told.sizes, measured, limits.total, allowed=limits.allowed, start=start, iterations=iterations)
+
+
+def measured_together(task: Task, told: First, sets: Sequence[Axes], share: Fraction) -> list[Measured]:
+    """Noisy marginals over these sets for this share in all, as one step.
+
+    The share is split as for histograms, a marginal counting for as many of its cells as it has weight.
+    """
+    if not sets:
+        return []
+    sizes = [math.prod(told.sizes[place] for place in own) * task.weight(own) for own in sets]
+    laws = [task.program.law(part) for part in shares(task.program.event, sizes, share)]
+    noisy = told.cut.measure(sets, laws)
+    return [shaped(told.sizes, own, values, law) for own, values, law in zip(sets, noisy, laws, strict=True)]
+
+
+def histograms_again(task: Task, told: First, measured: Sequence[Measured]) -> list[Measured]:
+    """All that is left, for the histograms: where nothing else is worth measuring, none of it is wasted."""
+    if task.program.left <= 0:
+        return list(measured)
+    alone = [(place,) for place in range(len(told.sizes))]
+    return [*measured, *measured_together(task, told, alone, task.program.left)]
+
+
+def shaped(sizes: Sequence[int], own: Axes, values: NDArray[np.int64], law: Law) -> Measured:
     """A noisy marginal as inference takes it."""
     shape = tuple(sizes[place] for place in own)
-    return Measured(attributes=own, values=values.astype(np.float64).reshape(shape), variance=variance)
+    return Measured(attributes=own, values=values.astype(np.float64).reshape(shape), variance=float(law.variance()))
+
+
+def candidates(
+    model: Fitted, wanted: Sequence[Axes], law: Law | None, *, weight: Callable[[Axes], int]
+) -> Iterator[tuple[Axes, Candidate]]:
+    """What each marginal is compared with: the model's own, less what measuring under a law would add as noise.
+
+    Guarantee: estimates, weights and penalties are whole numbers, made of noisy and public ones alone.
+    Because: rounded before they meet exact counts, they make scores exact, and one row moves a score by the weight.
+    """
+    noise = 0.0 if law is None else mean_size(law)
+    for own, table in projections(model.calibrated, wanted):
+        own_weight, estimate = weight(own), np.rint(table).astype(np.int64)
+        yield own, Candidate(estimate=estimate, weight=own_weight, penalty=round(own_weight * noise * estimate.size))
+
+
+def few_rows(total: float, law: Law) -> bool:
+    """Whether noise of this law is large beside a table of so many rows."""
+    return total < MANY_ROWS * math.sqrt(law.variance())
+
+
+def mean_size(law: Law) -> float:
+    """The expected size of the noise in one cell."""
+    part = 1 / 2 if isinstance(law, DiscreteLaplace) else 2 / math.pi
+    return math.sqrt(part * float(law.variance()))

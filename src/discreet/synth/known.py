@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import UsageError
 from discreet.synth.attribute import Attribute
+from discreet.synth.rules import check_cells
 from discreet.synth.spans import Codes, cells_of
 
 
@@ -47,6 +48,7 @@ class Known:
 
     def table(self, attributes: Mapping[str, Attribute]) -> NDArray[np.float64]:
         """The counts on the cells of the model."""
+        check_cells(self.columns, attributes)
         found = np.zeros([attributes[name].size for name in self.columns])
         cells, counts = self.cells(attributes), np.array(self.counts, dtype=np.float64)
         held = (cells >= 0).all(axis=0)

@@ -7,7 +7,7 @@ not. Public facts only.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +18,7 @@ from discreet.synth.attribute import Attribute
 from discreet.synth.decode import NULL
 from discreet.synth.spans import Codes, Span, cells_of, pieces
 
-#: A rule's table over cells of a model has at most so many.
+#: A constraint's table over cells of a model has at most so many.
 MOST_CELLS = 2**22
 
 Rows = Mapping[str, Codes]
@@ -136,12 +136,17 @@ Rule = Zero | Dependency | Order
 
 def table_of(rule: Rule, attributes: Mapping[str, Attribute]) -> Bools:
     """The rule on the cells of a model, if they are not too many."""
-    if math.prod(attributes[name].size for name in rule.columns) > MOST_CELLS:
+    check_cells(rule.columns, attributes)
+    return rule.allowed(attributes)
+
+
+def check_cells(columns: Sequence[str], attributes: Mapping[str, Attribute]) -> None:
+    """Refuse a constraint whose table would be too large."""
+    if math.prod(attributes[name].size for name in columns) > MOST_CELLS:
         raise UsageError(
-            f"the constraint on {', '.join(rule.columns)} spans more than {MOST_CELLS:,} cells of the model",
+            f"the constraint on {', '.join(columns)} spans more than {MOST_CELLS:,} cells of the model",
             hint="say it of fewer columns, or give them bins",
         )
-    return rule.allowed(attributes)
 
 
 def _codes_in(attribute: Attribute) -> Codes:

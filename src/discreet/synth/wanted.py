@@ -15,6 +15,10 @@ from discreet.schema.schema import Schema, closest
 from discreet.synth.constraints import Constraints
 from discreet.synth.kinds import KINDS
 
+#: A weight beyond this is no wish any more; a table of more columns is only noise.
+MOST_WEIGHT = 1000
+MOST_TOGETHER = 6
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
@@ -29,6 +33,9 @@ class Wanted:
     model_mb: Fraction | None = None
     workload: int | None = None
     weights: tuple[tuple[tuple[str, ...], int], ...] = ()
+    marginals: tuple[tuple[str, ...], ...] = ()
+    adjacent: bool = True
+    public: str | None = None
     rows: int | None = None
     constraints: Constraints = field(default_factory=Constraints)
     fresh: bool = False
@@ -43,6 +50,21 @@ class Wanted:
         if self.epsilon is None:
             raise UsageError("a fit needs an epsilon", hint="--epsilon 1, or --model random, which costs nothing")
         exact.positive(self.epsilon, name="epsilon", most=exact.MAX_QUESTION_EPSILON)
+        self._check_options()
+
+    def _check_options(self) -> None:
+        for _, weight in self.weights:
+            if type(weight) is not int or not 1 <= weight <= MOST_WEIGHT:
+                raise UsageError(f"a weight is a whole number from 1 to {MOST_WEIGHT:,}, got {weight!r}")
+        for names in (*self.marginals, *(names for names, _ in self.weights)):
+            if not 1 <= len(names) <= MOST_TOGETHER:
+                raise UsageError(f"a marginal is named by 1 to {MOST_TOGETHER} columns, got {names!r}")
+        for kinds, option, given in (
+            (("mst", "aim"), "marginals", bool(self.marginals)),
+            (("mst",), "public", self.public is not None),
+        ):
+            if given and self.kind not in ("auto", *kinds):
+                raise UsageError(f"{option} means something to {' and '.join(kinds)} alone, not to {self.kind}")
 
     @staticmethod
     def of(
@@ -57,6 +79,9 @@ class Wanted:
         workload: object = None,
         rows: object = None,
         weights: Mapping[Sequence[str], int] | None = None,
+        marginals: Sequence[Sequence[str]] = (),
+        adjacent: bool = True,
+        public: str | None = None,
         constraints: Constraints | None = None,
         fresh: bool = False,
     ) -> Wanted:
@@ -73,7 +98,10 @@ class Wanted:
             model_mb=None if model_mb is None else exact.positive(model_mb, name="model_mb", most=Fraction(10**4)),
             workload=_whole(workload, "workload", most=4),
             rows=_whole(rows, "rows", most=10**12),
-            weights=tuple((tuple(names), weight) for names, weight in (weights or {}).items()),
+            weights=tuple((_names(names), weight) for names, weight in (weights or {}).items()),
+            marginals=tuple(map(_names, marginals)),
+            adjacent=adjacent,
+            public=public,
             constraints=constraints or Constraints(),
             fresh=fresh,
         )
@@ -90,9 +118,17 @@ class Wanted:
             "model_mb": str(self.model_mb),
             "workload": self.workload,
             "weights": self.weights,
+            "marginals": self.marginals,
+            "adjacent": self.adjacent,
+            "public": self.public,
             "rows": self.rows,
             "constraints": self.constraints.to_data(),
         }
+
+
+def _names(names: Sequence[str]) -> tuple[str, ...]:
+    """Column names; one alone may stand without brackets."""
+    return (names,) if isinstance(names, str) else tuple(names)
 
 
 def _whole(value: object, name: str, *, most: int) -> int | None:
