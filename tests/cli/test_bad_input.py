@@ -346,10 +346,13 @@ def test_the_tour(capsys):
     capsys.readouterr()
     assert call(["demo", "--json"]) == 0
     steps = json.loads(capsys.readouterr().out)["steps"]
-    assert [step["exit_code"] for step in steps] == [0, 0, 0, 0, 0, 3, 4, 0, 0]
+    assert [step["exit_code"] for step in steps] == [0, 0, 0, 0, 0, 3, 4, 0, 0, 0, 0]
     first, again = steps[1]["output"], steps[2]["output"]
     assert again["cached"] and again["rows"] == first["rows"]
     women, men = steps[3]["output"], steps[4]["output"]
     assert women["spent"] == men["spent"] and men["cost"]["epsilon"] > 0
-    assert steps[7]["output"]["tables"]["patients"]["spent"] == men["spent"]
-    assert steps[8]["output"]["sound"]
+    fit, rows, standing = (step["output"] for step in steps[7:10])
+    assert standing["tables"]["patients"]["spent"]["epsilon"] == pytest.approx(men["spent"]["epsilon"] + 0.3)
+    assert fit["cost"]["epsilon"] == 0.3
+    assert len(rows["rows"]) == 5 and {row[rows["columns"].index("disease")] for row in rows["rows"]} == {"mumps"}
+    assert steps[10]["output"]["sound"]

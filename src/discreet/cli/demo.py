@@ -70,6 +70,11 @@ STEPS = [
         "A dear question: the budget does not hold it.",
         ["query", "SELECT smoker, count(*) FROM patients GROUP BY smoker", "--epsilon", "1"],
     ),
+    (
+        "A small part of what is left buys a model of the whole table.",
+        ["synth", "fit", "patients", "--epsilon", "0.3"],
+    ),
+    ("Rows that nobody lived: as many as you like, free.", ["synth", "sample", "-n", "5", "--given", "disease=mumps"]),
     ("Where the budget stands.", ["budget"]),
     ("And the ledger of it all verifies.", ["ledger", "verify"]),
 ]
