@@ -19,6 +19,16 @@ from discreet.ledger.records import Version
 from discreet.schema.file import NAME, ProjectFile, read_table
 from discreet.schema.schema import Budget, Table, closest
 
+#: Words for people, and for what tells them apart, as columns are called: patient_id, customerNumber, e-mail.
+_PEOPLE = re.compile(
+    r"(?!(n|num|number|count)_)(.*_)?(person|people|patient|user|customer|client|member|employee|student|pupil|subject|participant|respondent"
+    r"|citizen|resident|household|individual|account|owner|voter|passenger|driver|worker|tenant|borrower|guest|visitor"
+    r"|subscriber|donor|player|applicant|beneficiary|insured|buyer|seller|cardholder)s?"
+    r"(_?(id|ident|identifier|no|nr|num|number|key|code|uid|uuid|guid|hash|name|ref))?"
+    r"|(.*_)?(e_?mail|ssn|nhs_number|mrn|passport|phone|username|login|imei|device_id|card_number)(_.*)?"
+)
+_IDENTIFIER = re.compile(r".+_(id|ids|uid|uuid|guid)")
+
 #: What no column should be called: a number, a date, true or false.
 _VALUE = re.compile(r"[-+]?\d+([.,]\d+)?|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.*|true|false", re.IGNORECASE)
 
@@ -46,6 +56,8 @@ def propose(
         raise UsageError("a table's name must be printable text of at most 100 characters")
     if any(known.lower() == wanted.lower() for known in file.tables):
         raise UsageError(f"there is a table {wanted!r} already", hint="--name gives it another name")
+    if rows_per_person is not None and person is None:
+        raise UsageError("--rows-per-person needs a person", hint="--person COLUMN says whose row it is")
     found = find(told, folder=folder).files
     twin = next((table for table in file.tables.values() if shares(table.source, folder, found)), None)
     if twin is not None and (population is None or twin.population != population):
@@ -68,6 +80,51 @@ def propose(
         del columns[person]
     read_table(wanted, settings | {"columns": columns}, populations={population: {}} if population else {})
     return wanted, settings, columns
+
+
+def protected(table: Table, others: Iterable[Table]) -> list[str]:
+    """What the owner should know of whose rows they are, where no person was named. From names alone, never from data.
+
+    The unit is what the guarantee is about: with a person's rows taken for so many persons it protects each row, and
+    somebody of many rows hardly at all.
+    """
+    if table.public or not table.schema.unit.is_row:
+        return []
+    plain = f"each row of {table.name!r} counts as one person, for no --person was given"
+    doubt, column = _doubt([column.name for column in table.schema.columns], others)
+    if not doubt:
+        return [f"{plain}; where a person has several rows, each row is protected, not each person"]
+    return [
+        f"{plain}, but {doubt}: if a person can have several rows, say --person {column} (take [tables.{table.name}] "
+        f"out of {NAME} and add it again): else each row is protected, not each person"
+    ]
+
+
+def _doubt(names: list[str], others: Iterable[Table]) -> tuple[str, str]:
+    """Why a row may not be a person, and the column to name as the person; empty where no name looks so.
+
+    An identifier of who knows what may be one of rows, so that it is not proposed as the person.
+    """
+    persons = {part.lower(): other.name for other in others for part in other.schema.unit.person}
+    for name in names:
+        if name.lower() in persons:
+            return f"{name!r} is the person of {persons[name.lower()]!r}", name
+    for name in names:
+        if _PEOPLE.fullmatch(_snake(name)):
+            return f"{name!r} looks like it names people", name
+    for name in names:
+        if _IDENTIFIER.fullmatch(_snake(name)):
+            return f"{name!r} looks like an identifier", "COLUMN"
+    return "", ""
+
+
+def _snake(name: str) -> str:
+    """A name in small letters with underscores between its words.
+
+    >>> _snake("PatientID"), _snake("customer-Number"), _snake("E-Mail")
+    ('patient_id', 'customer_number', 'e_mail')
+    """
+    return re.sub(r"[^a-z0-9]+", "_", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()).strip("_")
 
 
 def refuse_second_budget(

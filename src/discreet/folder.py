@@ -29,9 +29,11 @@ def nearest(path: str | PathLike[str]) -> Path:
 
 
 def make(path: str | PathLike[str], *, epsilon: object = None, delta: object = None) -> Path:
-    """Write a new discreet.toml and an empty ledger; refuses to overwrite."""
+    """Write a new discreet.toml and an empty ledger; refuses to overwrite. Beside a discreet.toml: the ledger alone."""
     folder = Path(path)
     if (folder / NAME).exists():
+        if epsilon is not None or delta is not None:
+            raise ProjectError(f"there is a {NAME} here already, and it says the budgets", hint=f"write it into {NAME}")
         return _complete(folder.resolve())
     if (folder / ".discreet" / "ledger.db").exists():
         raise ProjectError(f"there is a ledger here but no {NAME}", hint=f"bring {NAME} back; a ledger is for ever")

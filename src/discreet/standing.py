@@ -22,7 +22,11 @@ from discreet.schema.schema import Budget, Table
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """Where a population's budget stands. The guarantee is the limit; `spent` is bookkeeping."""
+    """Where a population's budget stands. The guarantee is the limit; `spent` is bookkeeping.
+
+    largest_question: the epsilon that one more count of everybody may have. In small questions what remains may buy
+        more than that, for in rho a question costs the square of its epsilon.
+    """
 
     population: str
     limit: Spending
@@ -32,6 +36,7 @@ class Standing:
     by_analyst: Mapping[str, Spending]
     accounting: str
     counts: int
+    largest_question: Fraction
 
 
 def standing(table: Table, ledger: Ledger) -> Standing:
@@ -51,6 +56,7 @@ def standing(table: Table, ledger: Ledger) -> Standing:
         by_analyst={who: Spending(epsilon=paid, delta=Fraction(0)) for who, paid in found.by_analyst.items()},
         accounting=guarantee(table, ledger).accounting,
         counts=afford.counts_left(limits, room, width=50, rows=table.schema.unit.rows),
+        largest_question=afford.largest_question(room),
     )
 
 
@@ -89,14 +95,56 @@ def grant(table: Table, ledger: Ledger, *, epsilon: object, delta: object = None
 
 
 def difference(table: Table, ledger: Ledger) -> str | None:
-    """A sentence where the ledger's limit is not the one that discreet.toml declares."""
-    held = guarantee(table, ledger)
-    if table.budget is None or held.to_data() == declared(table).to_data():
+    """A sentence where the ledger's limit is not the one that discreet.toml declares: each part that differs."""
+    if table.budget is None:
         return None
+    held, told = guarantee(table, ledger), declared(table)
+    parts = _parts(held, told, keys_told=table.budget.delta_keys is not None)
+    if not parts:
+        return None
+    listed = " and ".join(f"{name} {mine}, where {NAME} says {theirs}" for name, mine, theirs in parts)
+    more = "" if _lags(held, told) else ", or `discreet budget grant` more"
+    return f"the ledger's limit for {table.population!r} holds: {listed}; correct the file{more}"
+
+
+def lag(table: Table, ledger: Ledger) -> str | None:
+    """The line that discreet.toml needs where it says less than was granted; None where it says as much or more."""
+    if table.budget is None:
+        return None
+    held, told = guarantee(table, ledger), declared(table)
+    parts = _parts(held, told, keys_told=table.budget.delta_keys is not None)
+    if not parts or not _lags(held, told):
+        return None
+    named = [("epsilon", held.epsilon), ("delta", held.delta)]
+    if any(name == "delta_keys" for name, _, _ in parts):
+        named.append(("delta_keys", held.keys))
+    return f"budget = {{ {', '.join(f'{name} = {_number(value)}' for name, value in named)} }}"
+
+
+def _lags(held: Guarantee, told: Guarantee) -> bool:
+    """Whether the file says no more than the ledger holds, so that there is nothing to grant."""
     return (
-        f"the ledger's limit for {table.population!r} holds, epsilon {exact.show(held.epsilon)}; "
-        f"{NAME} says {exact.show(table.budget.epsilon)}: correct the file, or `discreet budget grant` more"
+        held.accounting == told.accounting
+        and held.epsilon >= told.epsilon
+        and held.keys >= told.keys
+        and held.delta_rho >= told.delta_rho
     )
+
+
+def _parts(held: Guarantee, told: Guarantee, *, keys_told: bool) -> list[tuple[str, str, str]]:
+    """What differs: its name, the ledger's, the file's. delta_keys that only follows delta is no difference."""
+    found = [("epsilon", held.epsilon, told.epsilon), ("delta", held.delta, told.delta)]
+    if keys_told or held.keys * told.delta != told.keys * held.delta:
+        found.append(("delta_keys", held.keys, told.keys))
+    parts = [(name, _number(mine), _number(theirs)) for name, mine, theirs in found if mine != theirs]
+    if held.accounting != told.accounting:
+        parts.append(("accounting", held.accounting, told.accounting))
+    return parts
+
+
+def _number(value: Fraction) -> str:
+    """All digits: two numbers that differ must not look alike."""
+    return exact.show(value, digits=40)
 
 
 def budget_of(epsilon: object, delta: object) -> Budget | None:

@@ -18,6 +18,14 @@ def rows():
     return rows_of(sizes(600))
 
 
+def threshold(project, found):
+    """The one that was used, of the only question that was charged."""
+    (id_,) = found.releases
+    (part,) = project.curator.stored(id_).parts
+    assert part.threshold > 5  # at delta 1e-7, whatever the epsilon here
+    return part.threshold
+
+
 def test_values_are_found_by_a_threshold(tmp_path, rows):
     """Large cities show, small ones and NULL do not; the file says category, sorted, not closed, and what it cost."""
     project = make(tmp_path, rows, bits=2)
@@ -26,6 +34,8 @@ def test_values_are_found_by_a_threshold(tmp_path, rows):
     (event,) = [project.curator.stored(id_).event for id_ in found.releases]
     assert isinstance(event, events.Threshold) and event.l1 == 1 and event.scale == Fraction(1, 2)
     assert 0 < event.delta <= Fraction(1, 10**7) and found.cost.delta == event.delta
+    told = f"values of 'city' that fewer than about {threshold(project, found)} persons share do not show"
+    assert found.warnings == (told,)
     told = tomllib.loads((tmp_path / "discreet.toml").read_text())["tables"]["visits"]["columns"]["city"]
     assert told == {"type": "category", "values": ["Oslo", "Paris", "Rome"], "measured": 2}
     project.refresh("visits")
@@ -37,6 +47,7 @@ def test_a_value_that_nobody_shares_leaves_the_column_as_it_is(tmp_path):
     project = make(tmp_path, [["p1", "1", "", "", "Atlantis", "5", "true"]], bits=2)
     found = project.bounds("visits", ["city"], epsilon=1, delta="1e-7")
     assert not found.columns and "stays text" in found.warnings[-1]
+    assert f"enough persons for this epsilon and delta, about {threshold(project, found)};" in found.warnings[-1]
     assert project.file.raw["visits"]["columns"]["city"] == {"type": "text"}
     assert "Atlantis" not in project.ledger.answer(found.releases[0])
 
@@ -141,6 +152,7 @@ def test_a_budget_that_does_not_hold_all_of_it_pays_for_nothing(tmp_path, capsys
     make(tmp_path, rows_of(sizes(5)), budget="{ epsilon = 1.0 }")
     code, data, _ = run(capsys, tmp_path, "bounds", "visits", "--epsilon", "1.2")
     assert code == 4 and data["needed"]["epsilon"] == pytest.approx(1.2) and data["remaining"]["epsilon"] == 1
+    assert data["hint"].startswith("--epsilon 1, ")  # which the last line takes
     code, data, _ = run(capsys, tmp_path, "bounds", "visits", "age", "rows_per_person", "--report", "--epsilon", "1.2")
     assert code == 4
     project = discreet.open(tmp_path)

@@ -81,6 +81,16 @@ def test_truncation_is_named_for_every_table_of_persons(shop, text, tables):
     assert len(lines) == len(tables) and all(each in line for each, line in zip(tables, lines, strict=True))
 
 
+def test_one_row_a_person_is_said_shortly(tmp_path):
+    """It may be that nobody has more, or that much is left out: said, but no report is proposed with every answer."""
+    shop = make(tmp_path, rows_per_person=1)
+    (line,) = [line for line in told(shop, "select count(*) from orders") if "a person counts" in line]
+    assert line == "a person counts with at most one row; any others are left out"
+    text = "select count(*) from orders o join payments p on o.customer = p.customer"
+    one, three = [line for line in told(shop, text) if "a person counts" in line]
+    assert "one row of orders;" in one and "--report" not in one and "bounds payments --report" in three
+
+
 @pytest.mark.parametrize(
     ("text", "word"),
     [

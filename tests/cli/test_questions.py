@@ -140,7 +140,7 @@ def test_a_forgotten_person_is_gone_for_good(shop, tmp_path, capsys):
     before = {table: counted(table) for table in ("orders", "lines")}
     own = [row for row in (tmp_path / "orders.csv").read_text().splitlines() if row.startswith("c7,")]
     code, data, _ = run(capsys, tmp_path, "forget", "orders", "c7")
-    assert code == 0 and data == {"tables": ["orders", "lines"], "versions": 2}
+    assert code == 0 and (data["tables"], data["versions"]) == (["orders", "lines"], 2)
     for _ in range(2):
         assert counted("orders")[0] == pytest.approx(before["orders"][0] - len(own), abs=1)
         assert counted("orders")[1] == pytest.approx(119, abs=1)

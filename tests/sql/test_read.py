@@ -15,6 +15,7 @@ from discreet.plan.statistics import Distinct, Persons, Rows, Sum
 from discreet.schema.column import Category
 from discreet.schema.file import read_table
 from discreet.sql.catalog import Known, PublicTable
+from discreet.sql.functions import FUNCTIONS
 from discreet.sql.read import read, read_batch
 
 COLUMNS = {
@@ -239,6 +240,14 @@ REFUSED = {
     "delete from patients": ("only SELECT", 1),
     "drop table patients": ("only SELECT", 1),
     "select count(*) from patients; select 1": ("one question at a time", 39),
+    "select cout(*) from patients": ("there is no function cout", 8),
+    "select count(*) / sumx(age) from patients": ("there is no function sumx", 19),
+    "select sum(flor(age)) from patients": ("there is no function flor", 12),
+    "select count(*) from patients where lenght(note) > 3": ("there is no function lenght", 37),
+    "select avg(n) from (select id, cout(*) n from visits group by id)": ("there is no function cout", 32),
+    "select frobnicate(count(*)) from patients": ("frobnicate is not among the functions", 8),
+    "select now() from patients": ("time of asking", 8),
+    "select weekday(born) from patients": ("not computed over aggregates", 8),
     "select count(*) from": ("cannot be read", 17),
     "select 'abc": ("not SQL", 1),
     "garbage in": ("", 1),
@@ -254,6 +263,48 @@ def test_refused_with_a_caret(text):
         reading(text)
     assert words in caught.value.reason
     assert (caught.value.column, caught.value.line) == (column, 1)
+
+
+HINTS = {
+    "select cout(*) from patients": "did you mean count?",
+    "select count(*) / sumx(age) from patients": "did you mean sum?",
+    "select AVERAGE(age) from patients": "did you mean avg?",
+    "select mean(age) from patients": "did you mean avg?",
+    "select sum(flor(age)) from patients": "did you mean floor?",
+    "select frobnicate(count(*)) from patients": "arithmetic over aggregates",
+    "select count(*) from patients; select 1": "discreet query -f FILE",
+    "select avg(note) from patients": "declares it as integer or decimal in discreet.toml",
+    "select sum(disease) from patients": "declares it as integer or decimal in discreet.toml",
+    "select avg(n) from (select id, sum(note) n from visits group by id)": "declares it as integer or decimal",
+}
+
+
+@pytest.mark.parametrize("text", HINTS)
+def test_the_hint_names_what_to_do(text):
+    with pytest.raises(Refused) as caught:
+        reading(text)
+    assert HINTS[text] in caught.value.hint
+
+
+@pytest.mark.parametrize("text", ["select avg(born) from patients", "select avg(lower(note)) from patients"])
+def test_what_cannot_become_a_number_by_a_declaration_is_not_told_so(text):
+    with pytest.raises(Refused) as caught:
+        reading(text)
+    assert caught.value.hint == "count them, or group by them"
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_every_function_that_a_hint_can_name_is_known(name):
+    """Some way of calling it is read, or is refused for another reason than its name."""
+    reasons = []
+    for inside in ("age", "age, age", "note", "note, 'a'", "born", "'month', born", "'day', born, born", "age, 0.5"):
+        for text in (f"select sum({name}({inside})) from patients", f"select {name}({inside}) from patients"):
+            try:
+                reading(text)
+                return
+            except Refused as problem:
+                reasons.append(problem.reason)
+    assert any("not among" not in reason and "there is no function" not in reason for reason in reasons)
 
 
 def test_a_refusal_teaches_a_rewrite_that_passes():

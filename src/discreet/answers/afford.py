@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -29,24 +30,49 @@ def refusal(quoted: Quote, wish: Wish, ledger: Ledger) -> BudgetExceeded:
 
 def affordable(quoted: Quote, wish: Wish, ledger: Ledger) -> str:
     """A hint: what the same question could still get, if anything."""
-    limits, version = quoted.guarantee.limits, quoted.version
+    version = quoted.version
     left = ledger.room(version.population, guarantee=quoted.guarantee)
-    pure = Fraction(left.pure, exact.EPSILON_UNITS) if limits.pure is not None else Fraction(0)
-    rho = exact.sqrt(2 * Fraction(left.rho, exact.RHO_UNITS), up=False) if limits.rho is not None else Fraction(0)
-    epsilon = Fraction(exact.units_down(max(pure, rho), 10**6), 10**6)
+    epsilon = largest_question(left)
     if epsilon <= 0:
         return "a question about a group nobody has asked about yet, or ask the owner to grant more"
-    cheap = Wish(epsilon=min(epsilon, exact.MAX_QUESTION_EPSILON), confidence=wish.confidence, delta=wish.delta)
+    cheap = Wish(epsilon=epsilon, confidence=wish.confidence, delta=wish.delta)
     try:
         found = quoted_with(
-            quoted.asked, cheap, version, quoted.guarantee, ledger, gaussian=rho > pure, because=""
+            quoted.asked, cheap, version, quoted.guarantee, ledger, gaussian=_by_rho(left) > _by_pure(left), because=""
         ).price
         widths = [width_of(found, output, wish.confidence) for output in quoted.asked.outputs]
         width = max((each for each in widths if each is not None), default=None)
     except UsageError:
         width = None
-    told = "" if width is None else f" (each cell within {exact.show(width, up=True)})"
-    return f"--epsilon {exact.show(epsilon)}{told}, or a group nobody has asked about yet"
+    told = "" if width is None else f"; each cell within {exact.show(width, up=True)}"
+    return (
+        f"--epsilon {exact.show(epsilon)} (which fits, for a question about everybody{told}), "
+        "or a group nobody has asked about yet"
+    )
+
+
+def largest_question(room: Room) -> Fraction:
+    """The largest epsilon of one more count of everybody, rounded down; 0 where the budget has no room.
+
+    Guarantee: any question of this --epsilon whose delta for keys fits is accepted. (One above it may be, too: where it
+        chooses, or measures several things, and so costs less rho; or where nobody has lost most by both filters.)
+    Because: it costs at most epsilon in the pure filter and epsilon^2 / 2 in the zCDP one, and one of the two has
+        that much room by plain addition.
+
+    >>> largest_question(Room(pure=exact.EPSILON_UNITS, rho=2 * exact.RHO_UNITS))  # rho 2 is epsilon^2 / 2
+    Fraction(2, 1)
+    """
+    return min(Fraction(max(_by_pure(room), _by_rho(room)), 10**6), exact.MAX_QUESTION_EPSILON)
+
+
+def _by_pure(room: Room) -> int:
+    """The epsilon that the pure filter holds, in millionths."""
+    return room.pure * 10**6 // exact.EPSILON_UNITS
+
+
+def _by_rho(room: Room) -> int:
+    """The epsilon that the zCDP filter holds, in millionths: the largest whose square is at most twice the rho."""
+    return math.isqrt(2 * room.rho * 10**12 // exact.RHO_UNITS)
 
 
 def counts_left(limits: Limits, room: Room, *, width: int, rows: int = 1) -> int:

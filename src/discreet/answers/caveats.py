@@ -18,12 +18,18 @@ def _truncation(asked: Asked) -> list[str]:
     for table, schema in asked.schemas.items():
         if not schema.unit.is_row:
             whose = "" if len(asked.schemas) == 1 else f" of {table}"
-            rows = "one row" if schema.unit.rows == 1 else f"{schema.unit.rows:,} rows"
-            told.append(
-                f"a person counts with at most {rows}{whose}; what lies beyond is left out, "
-                f"and discreet bounds {table} --report estimates how much"
-            )
+            told.append(_limited(schema.unit.rows, whose, table))
     return told
+
+
+def _limited(rows: int, whose: str, table: str) -> str:
+    """Where the limit is one row it is mostly so because nobody has more: that is said shortly, but said."""
+    if rows == 1:
+        return f"a person counts with at most one row{whose}; any others are left out"
+    return (
+        f"a person counts with at most {rows:,} rows{whose}; what lies beyond is left out, "
+        f"and discreet bounds {table} --report estimates how much"
+    )
 
 
 def _clamping(asked: Asked) -> list[str]:

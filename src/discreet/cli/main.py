@@ -41,6 +41,11 @@ app.command()(bounds)
 
 #: Stopped by the keyboard, as shells count it.
 STOPPED = 130
+#: Verbs that charge nothing, so that nothing needs to be said of charges when one breaks off.
+FREE = frozenset(
+    {"init", "add", "refresh", "forget", "explain", "budget", "version"}
+    | {"ledger verify", "ledger show", "ledger export", "synth sample"}
+)
 #: The root of what the parser raises; typer shows only its leaves.
 _WRONG_USAGE: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
@@ -54,13 +59,12 @@ def init(
 ) -> None:
     """Make the project folder: discreet.toml and an empty ledger."""
     import discreet
+    from discreet.schema.file import NAME
 
+    declared = (project / NAME).exists()
     made = discreet.init(project, epsilon=epsilon, delta=delta)
-    show.out(
-        {"project": str(made.folder)},
-        "made discreet.toml and its ledger\nnext: discreet add FILE" if not as_json else "",
-        as_json=as_json,
-    )
+    data, text = show.made(made, declared=declared)
+    show.out(data, text, as_json=as_json)
 
 
 @app.command()
@@ -78,6 +82,7 @@ def add(
 ) -> None:
     """Declare a table: proposes names and types and writes them into discreet.toml."""
     import discreet
+    from discreet.declaring import protected
 
     found = discreet.open(project)
     table = found.add(
@@ -90,7 +95,8 @@ def add(
         public=public,
         population=population,
     )
-    data, text = show.added(table)
+    others = [other for other in found.file.tables.values() if other.name != table.name]
+    data, text = show.added(table, limit_said=rows_per_person is not None, warnings=protected(table, others))
     show.out(data, text, as_json=as_json)
 
 
@@ -112,7 +118,8 @@ def refresh(
         return
     with show.progress(f"making {table}"):
         version, making = found.refresh(table)
-    data, text = show.refreshed(table, version, making)
+    through = found.table(table).schema.unit.through is not None
+    data, text = show.refreshed(table, version, making, through=through)
     show.out(data, text, as_json=as_json)
 
 
@@ -223,10 +230,12 @@ def budget(
 ) -> None:
     """Limit, spent and remaining; `budget grant TABLE --epsilon E` raises a limit to E."""
     import discreet
+    from discreet.standing import difference, lag
 
     found = discreet.open(project)
     asked = list(words or [])
-    if asked[:1] == ["grant"]:
+    granting = asked[:1] == ["grant"]
+    if granting:
         if len(asked) != 2 or epsilon is None:
             raise UsageError(
                 "budget grant needs a table and a new limit",
@@ -240,8 +249,10 @@ def budget(
         name for name, table in found.file.tables.items() if not table.public and table.budget is not None
     ]
     data, text = show.budgets({name: found.budget(name) for name in names})
-    show.notes([note for name in names for note in found.warnings(name)])
-    show.out(data, text, as_json=as_json)
+    lines = [line for name in names if granting and (line := lag(found.table(name), found.ledger))]
+    known = [difference(found.table(name), found.ledger) for name in names if lines]
+    show.notes([note for name in names for note in found.warnings(name) if note not in known])
+    show.out(data, [*text, *(f"  write it into discreet.toml too: {line}" for line in lines)], as_json=as_json)
 
 
 @app.command()
@@ -312,14 +323,20 @@ def call(words: list[str]) -> int:
         if os.environ.get("DISCREET_DEBUG"):
             raise
         defect = DiscreetError(
-            f"something went wrong that should not have ({type(problem).__name__}); what was charged stays charged",
+            f"something went wrong that should not have ({type(problem).__name__}){_charged(words)}",
             hint="DISCREET_DEBUG=1 shows the owner where",
         )
         show.failure(defect, failure_data(defect), as_json=as_json)
         return defect.exit_code
     if code == STOPPED:
-        print("stopped; what was charged stays charged", file=sys.stderr)
+        print(f"stopped{_charged(words)}", file=sys.stderr)
     return code if isinstance(code, int) else 0
+
+
+def _charged(words: list[str]) -> str:
+    """What becomes of a charge when a verb breaks off; nothing for one that never charges."""
+    free = any(" ".join(words[:size]) in FREE for size in (1, 2))
+    return "" if free else "; what was charged stays charged"
 
 
 def failure_data(problem: DiscreetError) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from discreet import exact
 from discreet.errors import DiscreetError, UsageError
 
 if TYPE_CHECKING:  # a wrong flag should not have to wait for numpy and an engine
-    from discreet.api import Forgotten, Standing
+    from discreet.api import Forgotten, Project, Standing
     from discreet.engines.engine import Making
     from discreet.ledger.chain import Entry
     from discreet.ledger.repair import Repaired, Report
@@ -72,8 +72,19 @@ def progress(words: str) -> Iterator[None]:
         yield
 
 
-def added(table: Table) -> tuple[dict[str, Any], str]:
-    """What `add` declared."""
+def made(project: Project, *, declared: bool) -> tuple[dict[str, Any], str]:
+    """What `init` made: beside a discreet.toml that was there before, the ledger alone."""
+    if not declared:
+        text = "made discreet.toml and its ledger\nnext: discreet add FILE"
+    else:
+        private = [name for name, table in project.file.tables.items() if not table.public]
+        text = "made the ledger; discreet.toml was here already, and is as it was\n"
+        text += f"next: discreet refresh {private[0]}" if private else "next: discreet add FILE"
+    return {"project": str(project.folder), "made": [*([] if declared else ["discreet.toml"]), "ledger"]}, text
+
+
+def added(table: Table, *, limit_said: bool, warnings: list[str]) -> tuple[dict[str, Any], str]:
+    """What `add` declared. limit_said: whether the owner gave a rows_per_person."""
     from discreet.schema.column import type_name
 
     columns = {column.name: type_name(column) for column in table.schema.columns}
@@ -86,19 +97,26 @@ def added(table: Table) -> tuple[dict[str, Any], str]:
             '  low and high for numbers and dates; type = "category" with its values for groups.',
             f"Then: discreet refresh {table.name}, which shows what did not fit.",
         ]
-        if not table.schema.unit.is_row and table.schema.unit.rows == 1:
+        if not table.schema.unit.is_row and not limit_said:
             lines += [
                 "A person counts with one row until you say rows_per_person;",
                 f"  discreet bounds {table.name} rows_per_person --epsilon 0.1 finds a good one privately.",
             ]
         if table.budget is None:
             lines += ["And give it a budget:  budget = { epsilon = 3.0, delta = 1e-6 }"]
-    return {"table": table.name, "public": table.public, "columns": columns}, "\n".join(lines)
+    lines += [f"note: {warning}" for warning in warnings]
+    data = {"table": table.name, "public": table.public, "columns": columns, "warnings": warnings}
+    return data, "\n".join(lines)
 
 
-def refreshed(name: str, version: int, making: Making) -> tuple[dict[str, Any], str]:
-    """What making a version did: exact, for the owner only."""
-    lines = [f"made version {version} of {name!r} from {making.exact_rows} rows (this note is exact: for the owner)"]
+def refreshed(name: str, version: int, making: Making, *, through: bool) -> tuple[dict[str, Any], str]:
+    """What making a version did: exact, for the owner only. through: persons are reached through another table."""
+    left_out = making.exact_truncated + making.exact_without_person
+    read = making.exact_rows + left_out
+    kept = f", of which {making.exact_rows} are kept and {left_out} left out" if left_out else ""
+    lines = [f"made version {version} of {name!r} from {read} rows{kept} (this note is exact: for the owner)"]
+    if through:
+        lines.append("  a row counts once under each person that it reaches")
     if version > 1:
         lines.append("  older answers stay; the same question about this version is asked, and paid, anew")
     if making.exact_persons is not None:
@@ -116,6 +134,7 @@ def refreshed(name: str, version: int, making: Making) -> tuple[dict[str, Any], 
     data = {
         "table": name,
         "version": version,
+        "read": read,
         "rows": making.exact_rows,
         "persons": making.exact_persons,
         "without_person": making.exact_without_person,
@@ -166,7 +185,12 @@ def forgotten(erased: Forgotten) -> tuple[dict[str, Any], str]:
         f"{tables}: found and erased in {erased.exact_versions} versions (this note is exact: for the owner)\n"
         "  answers given before stay, and so does what they cost; later versions leave this person out"
     )
-    return {"tables": list(erased.tables), "versions": erased.exact_versions}, text
+    if not erased.exact_versions:
+        text += "\n  nobody by that name was there: look whether it is spelled as in the source"
+    if erased.others:
+        text += f"\n  other tables of the same people, in which nothing was erased: {', '.join(erased.others)}"
+    data = {"tables": list(erased.tables), "versions": erased.exact_versions, "others": list(erased.others)}
+    return data, text
 
 
 def _spending(spending: Spending, *, up: bool = True) -> str:
@@ -191,15 +215,23 @@ def budgets(found: Mapping[str, Standing]) -> tuple[dict[str, Any], list[Any]]:
             "by_analyst": {who: spent.to_data(up=True) for who, spent in standing.by_analyst.items()},
             "accounting": standing.accounting,
             "counts_within_50": standing.counts,
+            "largest_question": exact.as_float(standing.largest_question, up=False),
         }
         shared = f" (population {standing.population})" if standing.population != name else ""
         lines.append(
             f"{name}{shared}: {_spending(standing.spent)} spent of {_spending(standing.limit, up=False)}; "
             f"{_spending(standing.remaining, up=False)} left,\n  about {data[name]['counts_within_50']:,} more counts "
-            f"of everybody at plus or minus 50; questions so far: {standing.events}"
+            f"of everybody at plus or minus 50; {_largest(standing)}; questions so far: {standing.events}"
         )
         lines += [f"  {who or 'nobody named'}: {_spending(spent)}" for who, spent in standing.by_analyst.items()]
     return {"tables": data}, lines or ["no private table is declared yet; discreet add FILE"]
+
+
+def _largest(standing: Standing) -> str:
+    """What a single question may have; small ones, by their squares in rho, may go further in all."""
+    if standing.largest_question <= 0:
+        return "no count of everybody fits any more"
+    return f"a single count of everybody may have --epsilon {exact.show(standing.largest_question)} at most"
 
 
 def verified(report: Report) -> str:

@@ -19,7 +19,7 @@ from discreet.plan.stability import Reach, with_grain
 from discreet.plan.statistics import Distinct, Persons, Rows, Statistic, Sum
 from discreet.sql.keys import quantile_axis
 from discreet.sql.scope import Scope
-from discreet.sql.typed import Numeric, Truth, Typed, Words, whole
+from discreet.sql.typed import Choice, Numeric, Truth, Typed, Words, whole
 from discreet.sql.where import Reader
 
 #: min and max are these quantiles: the extremes themselves are one person each.
@@ -52,6 +52,16 @@ def is_aggregate(node: exp.Expr) -> bool:
     if isinstance(node, exp.Filter):
         return is_aggregate(node.this)
     return isinstance(node, exp.AggFunc | exp.WithinGroup)
+
+
+def instead_of_sum(found: Typed, node: exp.Expr) -> str:
+    """What to do with that which cannot be summed: a column of texts may hold numbers that nobody declared as such."""
+    if not isinstance(node.unnest(), exp.Column) or not isinstance(found.kind, Words | Choice):
+        return "count them, or group by them"
+    return (
+        "count them, or group by them; if the column holds numbers, the owner declares it as integer or decimal in "
+        "discreet.toml: what is none becomes NULL, and refresh counts it"
+    )
 
 
 def only_known_arguments(node: exp.Expr) -> None:
@@ -154,7 +164,7 @@ class Aggregates:
         if isinstance(found.kind, Truth):
             return Typed(expression=found.expression, kind=Numeric(step=Fraction(1)))
         if not isinstance(found.kind, Numeric):
-            raise self._refusal("only numbers can be summed", node, hint="count them, or group by them")
+            raise self._refusal("only numbers can be summed", node, hint=instead_of_sum(found, node))
         if found.expression.low is None or found.expression.high is None:
             raise self._refusal(
                 "a sum needs bounds: without them one person could move it by any amount",

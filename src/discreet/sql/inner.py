@@ -20,7 +20,7 @@ from discreet.plan.relation import Filter, PerPerson, Plan, computed
 from discreet.plan.stability import MOST_DISTINCT, Reach, reach
 from discreet.plan.statistics import Distinct, Highest, Inner, Lowest, Mean, Rows, Sum
 from discreet.schema.schema import Schema
-from discreet.sql.aggregates import is_aggregate, only_known_arguments
+from discreet.sql.aggregates import instead_of_sum, is_aggregate, only_known_arguments
 from discreet.sql.catalog import Catalog
 from discreet.sql.joins import FromReader, filtered
 from discreet.sql.scope import PERSON, Named, Placed, Relation, Scope
@@ -36,6 +36,8 @@ MOST_READS = 32
 
 #: What is computed of one person's rows stays within this, mean and all: engines have 128 bits.
 _MOST_INNER = 2**100
+
+_HINT = "count, sum, avg, min and max of one person's rows are known here"
 
 _ALLOWED = {"expressions", "from_", "joins", "where", "group", "having", "distinct", "with_"}
 
@@ -324,6 +326,8 @@ class _Grouping:
         found = self.reader.typed(node.this)
         of, kind = found.expression, found.kind
         low, high = of.low, of.high
+        if isinstance(kind, Words | Choice) and isinstance(node, exp.Sum | exp.Avg):
+            raise self._refusal("only numbers can be summed", node.this, hint=instead_of_sum(found, node.this))
         if isinstance(kind, Words | Choice) or low is None or high is None or isinstance(node.this, exp.Distinct):
             raise self._refusal("this needs a number or a moment with bounds", node.this)
         null = of.null or where != TRUE
@@ -345,10 +349,8 @@ class _Grouping:
                 make = Lowest if isinstance(node, exp.Min | exp.LogicalAnd) else Highest
                 return make(of=of, where=where), Typed(expression=code, kind=kind)
 
-    def _refusal(self, reason: str, node: exp.Expr) -> Refused:
-        return self.reader.source.refusal(
-            reason, at=node, hint="count, sum, avg, min and max of one person's rows are known here"
-        )
+    def _refusal(self, reason: str, node: exp.Expr, *, hint: str = _HINT) -> Refused:
+        return self.reader.source.refusal(reason, at=node, hint=hint)
 
 
 def _whole(low: int, high: int) -> Typed:

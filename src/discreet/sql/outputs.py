@@ -13,9 +13,11 @@ from discreet.errors import Refused
 from discreet.plan import formula
 from discreet.plan.formula import And, Arithmetic, Call, Compare, Formula, IsNull, Not, Or
 from discreet.sql.aggregates import Aggregates, QuantileAsked, is_aggregate
+from discreet.sql.functions import FUNCTIONS
 from discreet.sql.keys import Key
 from discreet.sql.scope import Scope
 from discreet.sql.text import Source, span
+from discreet.sql.unknown import refusal_of
 from discreet.sql.where import ARGUMENTS, Reader, check_arguments
 
 _OPERATORS: dict[type[exp.Expr], Any] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/"}
@@ -152,6 +154,9 @@ class Formulas:
             self.scope.named(node)
         if isinstance(node, exp.Window):
             raise self.source.refusal("window functions are not known", at=node)
+        if isinstance(node, exp.Anonymous) and str(node.this).lower() not in FUNCTIONS:
+            problem = refusal_of(node)
+            raise self.source.refusal(problem.reason, at=_word(node), hint=problem.hint or _HINT)
         raise self.source.refusal("this is not computed over aggregates", at=node, hint=_HINT)
 
     def condition(self, node: exp.Expr) -> Formula:
@@ -218,3 +223,8 @@ class Formulas:
 
     def _reader(self) -> Reader:
         return self.aggregates.reader
+
+
+def _word(node: exp.Anonymous) -> exp.Expr | tuple[int, int]:
+    """Where the name of a function stands, without its arguments, where the parser remembers."""
+    return (node.meta["start"], node.meta["end"] + 1) if "start" in node.meta else node

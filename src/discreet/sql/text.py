@@ -19,6 +19,9 @@ __all__ = ["Source", "parse", "span", "statements"]
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL)  # refusals are ours to word; it would print beside them
 
 
+_SEVERAL = "ask the statements one by one, or all as one batch: discreet query -f FILE"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
     """A question's text; makes refusals that point into it."""
@@ -73,7 +76,11 @@ def parse(text: str) -> tuple[Source, exp.Expr]:
     if not trees:
         raise source.refusal("there is no question here", hint="SELECT count(*) FROM patients")
     if len(trees) > 1:
-        raise source.refusal("one question at a time", at=trees[1], hint="ask the statements one by one")
+        raise source.refusal(
+            "one question at a time",
+            at=trees[1],
+            hint=_SEVERAL,
+        )
     # What the parser forgave, and what it dropped.
     _without(source, syntax_fault(text) or too_many_arguments(text))
     return source, trees[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from discreet.errors import Refused
+from discreet.sql.functions import meant
 
 _CHANCE = "this draws chance that nobody accounts for", ""
 _TIME = "the time of asking is not part of the data", "write it out: DATE '2026-01-31'"
@@ -52,6 +53,8 @@ def refusal_of(node: exp.Expr) -> Refused:
     found = _KNOWN.get(type(node)) or _NAMED.get(name)
     if found is None and isinstance(node, exp.AggFunc | exp.Filter):
         found = ("an aggregate cannot stand inside an expression of one row", "")
+    if found is None and (near := meant(name)):
+        found = (f"there is no function {name[:40]}", f"did you mean {near}?")
     if found is None:
         found = (f"{_called(node, name)} is not among the functions that are known", "")
     return Refused(found[0], hint=found[1])

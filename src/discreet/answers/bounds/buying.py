@@ -19,7 +19,7 @@ from discreet.answers.bounds.terms import Terms
 from discreet.answers.bounds.wishes import ROWS_PER_PERSON, Wishes
 from discreet.answers.quoting import spending
 from discreet.curator import Curator, Version
-from discreet.measurement import FoundKeys, Measurement
+from discreet.measurement import FoundKeys
 from discreet.plan.expressions import TextCode
 from discreet.plan.inquiry import Inquiry
 from discreet.plan.price import Price, price
@@ -72,7 +72,8 @@ def buy(wanted: Wishes, terms: Terms, *, version: Version, guarantee: Guarantee,
     values = errand.values()
     standing = curator.ledger.standing(version.population)
     columns = {search.column.name: _end_settings(search) for search in ends}
-    columns |= {name: {"type": "category", "values": found} for name, found in values.items() if found}
+    listed = {name: _words(found) for name, found in values.items()}
+    columns |= {name: {"type": "category", "values": words} for name, words in listed.items() if words}
     return Bought(
         table=version.table,
         version=version.number,
@@ -118,11 +119,13 @@ class _Errand:
             found = after_stage(found, measured)
         return found
 
-    def values(self) -> dict[str, list[str]]:
+    def values(self) -> dict[str, FoundKeys]:
         found = {}
         for place, name in enumerate(self.wanted.values):
             measured = self.purse.buy(self._values_price(name), coming=self._values_events(place + 1))
-            found[name] = _words(measured)
+            (part,) = measured.parts
+            assert isinstance(part, FoundKeys)
+            found[name] = part
         return found
 
     def _ends_events(self, stages: int) -> list[Event]:
@@ -147,11 +150,9 @@ class _Errand:
         )
 
 
-def _words(measured: Measurement) -> list[str]:
+def _words(found: FoundKeys) -> list[str]:
     """The values that enough persons share, sorted; NULL is none."""
-    (part,) = measured.parts
-    assert isinstance(part, FoundKeys)
-    return sorted(str(key) for (key,) in part.keys if key is not None)
+    return sorted(str(key) for (key,) in found.keys if key is not None)
 
 
 def _end_settings(search: Search) -> dict[str, Any]:
@@ -171,10 +172,10 @@ def _value(column: Number | Moment, code: int) -> Any:
     return (EPOCH + timedelta(microseconds=code)).replace(tzinfo=None)
 
 
-def _warnings(errand: _Errand, ends: Sequence[Search], values: Mapping[str, list[str]]) -> list[str]:
+def _warnings(errand: _Errand, ends: Sequence[Search], values: Mapping[str, FoundKeys]) -> list[str]:
     told = []
+    unit = "rows" if errand.version.schema.unit.is_row else "persons"
     if ends:
-        unit = "rows" if errand.version.schema.unit.is_row else "persons"
         most = max(len(search.wanted) for search in ends)
         needed = ENOUGH * STAGES * most / errand.share
         told.append(
@@ -185,7 +186,17 @@ def _warnings(errand: _Errand, ends: Sequence[Search], values: Mapping[str, list
             told.append(
                 f"the bounds of {search.column.name!r} are one value: too little data for this epsilon, perhaps"
             )
-    for name, found in values.items():
-        if not found:
-            told.append(f"no value of {name!r} is shared by enough persons for this epsilon and delta; it stays text")
+    return [*told, *(line for name, found in values.items() for line in _hidden(name, found, unit))]
+
+
+def _hidden(name: str, found: FoundKeys, unit: str) -> list[str]:
+    """Why values may be missing. The threshold is public: it follows from the price."""
+    needed = "" if found.threshold is None else f", about {found.threshold:,}"
+    if not _words(found):
+        return [f"no value of {name!r} is shared by enough {unit} for this epsilon and delta{needed}; it stays text"]
+    told = []
+    if found.threshold is not None:
+        told.append(f"values of {name!r} that fewer than about {found.threshold:,} {unit} share do not show")
+    if found.cut:
+        told.append(f"only the {len(found.keys):,} most common of the values of {name!r} that were found are kept")
     return told

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from discreet import exact
 from discreet.accounting import events
 from discreet.accounting.events import Event, Together
 from discreet.accounting.filter import Cost
 from discreet.accounting.guarantee import Guarantee
+from discreet.answers.afford import largest_question
 from discreet.answers.quoting import FREE, cost_of
 from discreet.curator import Curator, Version
 from discreet.errors import BudgetExceeded
@@ -63,10 +65,20 @@ class Purse:
             name = version.population
             account = ledger.refresh().accounts.get(name) or Account(name=name, guarantee=self.guarantee)
             problem: BudgetExceeded = refusal(account, Cost.of(events.loss(event)), decision)
-            problem.hint = problem.hint or "a smaller --epsilon, fewer columns, or ask the owner to grant more"
+            problem.hint = problem.hint or _hint(account, problem)
             raise problem
 
     @property
     def cost(self) -> Spending:
         """What the errand was charged."""
         return cost_of(Together(events=tuple(self._paid))) if self._paid else FREE
+
+
+def _hint(account: Account, problem: BudgetExceeded) -> str:
+    """An errand's steps cost no more together than one question of the same epsilon."""
+    if "for its keys" in problem.reason:
+        return "a smaller --delta, or ask the owner to grant more"
+    most = largest_question(account.room())
+    if most <= 0:
+        return "ask the owner to grant more"
+    return f"--epsilon {exact.show(most)}, which fits, or ask the owner to grant more"

@@ -1,0 +1,256 @@
+"""What the owner's verbs say: what was made, whose rows they are, which limit holds, what a stop leaves behind."""
+
+import pytest
+import typer
+
+import discreet
+from clinic import make, run, say
+from discreet.api import Project
+from discreet.cli import main
+from discreet.declaring import _snake
+
+COUNT = "select count(*) from patients"
+VISITS = "visit,ward\n" + "".join(f"{place % 7 or ''},a\n" for place in range(70))
+
+
+def test_init_says_what_it_made(tmp_path, capsys):
+    code, out, _ = say(capsys, tmp_path / "new", "init")
+    assert code == 0 and "made discreet.toml and its ledger" in out
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "discreet.toml").write_text("[project]\n")
+    code, out, _ = say(capsys, tmp_path / "old", "init")
+    assert code == 0 and "made the ledger" in out and "made discreet.toml" not in out and "discreet add" in out
+    assert (tmp_path / "old" / "discreet.toml").read_text() == "[project]\n"
+    (tmp_path / "third").mkdir()
+    declared = '[tables.people]\nsource = "p.csv"\nbudget = { epsilon = 1 }\n'
+    (tmp_path / "third" / "discreet.toml").write_text(declared)
+    code, data, _ = run(capsys, tmp_path / "third", "init")
+    assert code == 0 and data["made"] == ["ledger"]
+
+
+def test_init_points_to_the_table_that_is_declared(tmp_path, capsys):
+    declared = '[tables.people]\nsource = "p.csv"\nbudget = { epsilon = 1 }\n'
+    (tmp_path / "discreet.toml").write_text(declared)
+    assert "discreet refresh people" in say(capsys, tmp_path, "init")[1]
+
+
+def test_init_does_not_pass_over_a_budget(tmp_path, capsys):
+    """What is declared stays; a budget that would be forgotten is refused."""
+    (tmp_path / "discreet.toml").write_text("[project]\n")
+    code, data, _ = run(capsys, tmp_path, "init", "--epsilon", "1")
+    assert code == 2 and "it says the budgets" in data["reason"]
+    assert not (tmp_path / ".discreet").exists()
+    assert run(capsys, tmp_path, "init")[0] == 0
+
+
+def test_the_limit_of_rows_is_asked_for_only_where_it_was_not_said(tmp_path, capsys):
+    make(tmp_path)
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.csv").write_text(f"id,{name}\n1,a\n")
+    words = ["add", str(tmp_path / "one.csv"), "--person", "id", "--epsilon", "1"]
+    assert "until you say rows_per_person" in say(capsys, tmp_path, *words)[1]
+    words = ["add", str(tmp_path / "two.csv"), "--person", "id", "--epsilon", "1", "--rows-per-person", "1"]
+    code, out, _ = say(capsys, tmp_path, *words)
+    assert code == 0 and "rows_per_person" not in out
+
+
+def test_a_limit_of_rows_without_a_person_is_not_passed_over(tmp_path, capsys):
+    make(tmp_path)
+    (tmp_path / "visits.csv").write_text(VISITS)
+    before = (tmp_path / "discreet.toml").read_text()
+    words = ["add", str(tmp_path / "visits.csv"), "--epsilon", "1", "--rows-per-person", "3"]
+    code, data, _ = run(capsys, tmp_path, *words)
+    assert code == 2 and "needs a person" in data["reason"] and "--person" in data["hint"]
+    assert (tmp_path / "discreet.toml").read_text() == before
+
+
+def test_refresh_says_how_many_rows_were_read_kept_and_left_out(tmp_path, capsys):
+    """70 rows: 10 without a person, and six persons of 10 each, of whom 4 are kept."""
+    make(tmp_path)
+    (tmp_path / "visits.csv").write_text(VISITS)
+    words = ["add", str(tmp_path / "visits.csv"), "--epsilon", "1", "--person", "visit", "--rows-per-person", "4"]
+    assert run(capsys, tmp_path, *words)[0] == 0
+    code, out, _ = say(capsys, tmp_path, "refresh", "visits")
+    assert code == 0 and "from 70 rows, of which 24 are kept and 46 left out" in out
+    assert "10 rows without a person" in out and "36 rows beyond" in out
+    _, data, _ = run(capsys, tmp_path, "refresh", "visits")
+    assert (data["read"], data["rows"], data["without_person"], data["truncated"]) == (70, 24, 10, 36)
+    code, out, _ = say(capsys, tmp_path, "refresh", "patients")
+    assert "from 1000 rows (" in out and "kept" not in out
+
+
+def test_refresh_says_that_rows_count_under_each_person_they_reach(tmp_path, capsys):
+    """Each of two rows reaches two persons: four rows of the declared table, of a file of two."""
+    (tmp_path / "orders.csv").write_text("customer,order\na,1\nb,1\na,2\nb,2\n")
+    (tmp_path / "lines.csv").write_text("order,weight\n1,5\n2,6\n")
+    (tmp_path / "discreet.toml").write_text(
+        "[populations.people]\nbudget = { epsilon = 1 }\n"
+        '[tables.orders]\nsource = "orders.csv"\npopulation = "people"\nperson = "customer"\nrows_per_person = 9\n'
+        '[tables.lines]\nsource = "lines.csv"\npopulation = "people"\nrows_per_person = 9\n'
+        'person = { through = "orders", on = "order" }\n'
+        '[tables.lines.columns.weight]\ntype = "integer"\nlow = 0\nhigh = 9\n'
+    )
+    discreet.init(tmp_path)
+    told = say(capsys, tmp_path, "refresh", "lines")[1]
+    assert "from 4 rows (" in told and "once under each person" in told
+    assert "once under each person" not in say(capsys, tmp_path, "refresh", "orders")[1]
+
+
+def added(capsys, folder, header, *words):
+    (folder / "new.csv").write_text(f"{header}\n{','.join('a' for _ in header.split(','))}\n")
+    code, data, _ = run(capsys, folder, "add", str(folder / "new.csv"), "--epsilon", "1", *words)
+    assert code == 0
+    return data["warnings"]
+
+
+@pytest.mark.parametrize(
+    ("header", "column"),
+    [
+        ("visit_id,patient_id,ward", "patient_id"),
+        ("ward,UserID", "UserID"),
+        ("ward,customer", "customer"),
+        ("ward,Client Number", "Client Number"),
+        ("ward,person", "person"),
+        ("ward,e-mail", "e-mail"),
+        ("ward,contact_email", "contact_email"),
+    ],
+)
+def test_a_column_that_names_people_is_pointed_at(tmp_path, capsys, header, column):
+    make(tmp_path)
+    (told,) = added(capsys, tmp_path, header)
+    assert f"{column!r} looks like it names people" in told and f"say --person {column} " in told
+    assert told.endswith("else each row is protected, not each person") and "\n" not in told
+
+
+def test_an_identifier_of_who_knows_what_is_not_proposed_as_the_person(tmp_path, capsys):
+    make(tmp_path)
+    (told,) = added(capsys, tmp_path, "ward,visit_id")
+    assert "'visit_id' looks like an identifier" in told and "say --person COLUMN " in told
+
+
+@pytest.mark.parametrize("header", ["ward,age,id,rapid,covid", "user_agent,number_of_visitors,customer_segment"])
+def test_other_names_are_not(tmp_path, capsys, header):
+    make(tmp_path)
+    (told,) = added(capsys, tmp_path, header)
+    assert "each row of 'new' counts as one person" in told and "looks like" not in told
+
+
+def test_the_person_of_another_table_is_known_again(tmp_path, capsys):
+    make(tmp_path)
+    (tmp_path / "old.csv").write_text("Badge,ward\n1,a\n")
+    assert (
+        run(capsys, tmp_path, "add", str(tmp_path / "old.csv"), "--person", "Badge", "--epsilon", "1")[1]["warnings"]
+        == []
+    )
+    (told,) = added(capsys, tmp_path, "user_id,badge")
+    assert "'badge' is the person of 'old'" in told and "--person badge " in told
+
+
+def test_nothing_is_said_of_persons_where_one_is_named_or_everybody_may_know(tmp_path, capsys):
+    make(tmp_path)
+    assert added(capsys, tmp_path, "user_id,ward", "--person", "user_id") == []
+    (tmp_path / "open.csv").write_text("user_id,ward\n1,a\n")
+    assert run(capsys, tmp_path, "add", str(tmp_path / "open.csv"), "--public")[1]["warnings"] == []
+
+
+def test_people_read_it_too(tmp_path, capsys):
+    make(tmp_path)
+    (tmp_path / "new.csv").write_text("user_id,ward\n1,a\n")
+    code, out, _ = say(capsys, tmp_path, "add", str(tmp_path / "new.csv"), "--epsilon", "1")
+    assert code == 0 and len([line for line in out.splitlines() if line.startswith("note: each row")]) == 1
+
+
+@pytest.mark.parametrize(("name", "snake"), [("PatientID", "patient_id"), ("e-Mail", "e_mail"), (" USER ", "user")])
+def test_names_in_any_spelling(name, snake):
+    assert _snake(name) == snake
+
+
+def test_a_grant_asks_for_the_line_and_does_not_warn(tmp_path, capsys):
+    make(tmp_path, budget="{ epsilon = 5, delta = 1e-6 }")
+    run(capsys, tmp_path, "refresh", "patients")
+    code, out, err = say(capsys, tmp_path, "budget", "grant", "patients", "--epsilon", "5", "--delta", "1e-3")
+    assert code == 0 and not err
+    assert "write it into discreet.toml too: budget = { epsilon = 5, delta = 0.001 }" in out
+    _, out, err = say(capsys, tmp_path, "budget")
+    assert "delta 0.001, where discreet.toml says 1e-06; correct the file" in err and "epsilon" not in err
+    assert "budget grant" not in err and "write it into" not in out
+    path = tmp_path / "discreet.toml"
+    path.write_text(path.read_text().replace("{ epsilon = 5, delta = 1e-6 }", "{ epsilon = 5, delta = 0.001 }"))
+    assert not say(capsys, tmp_path, "budget")[2]
+
+
+def test_a_grant_says_no_more_than_is_new(tmp_path, capsys):
+    """The file was written first: nothing lags. What is declared otherwise is told as ever."""
+    make(tmp_path)
+    run(capsys, tmp_path, "refresh", "patients")
+    path = tmp_path / "discreet.toml"
+    path.write_text(path.read_text().replace("{ epsilon = 1.0 }", "{ epsilon = 3 }").replace("high = 99", "high = 98"))
+    _, out, err = say(capsys, tmp_path, "budget", "grant", "patients", "--epsilon", "3")
+    assert "write it into" not in out and "has changed since version 1" in err and "correct the file" not in err
+    _, out, err = say(capsys, tmp_path, "budget", "grant", "patients", "--epsilon", "4")
+    assert "too: budget = { epsilon = 4, delta = 0 }" in out and "has changed since version 1" in err
+
+
+@pytest.mark.parametrize(
+    ("held", "told", "parts"),
+    [
+        ("{ epsilon = 1.0 }", "{ epsilon = 1.00000000001 }", ["epsilon 1, where discreet.toml says 1.00000000001"]),
+        (
+            "{ epsilon = 1, delta = 1e-6 }",
+            "{ epsilon = 2, delta = 1e-5 }",
+            ["epsilon 1, where discreet.toml says 2", "delta 1e-06, where discreet.toml says 1e-05"],
+        ),
+        (
+            "{ epsilon = 1, delta = 1e-6 }",
+            "{ epsilon = 1, delta = 1e-6, delta_keys = 1e-7 }",
+            ["delta_keys 5e-07, where discreet.toml says 1e-07"],
+        ),
+        ("{ epsilon = 1, delta = 1e-6 }", '{ epsilon = 1, delta = 1e-6 }\naccounting = "zcdp"', ["accounting either"]),
+    ],
+)
+def test_what_differs_is_named_with_both_values(tmp_path, capsys, held, told, parts):
+    make(tmp_path, budget=held)
+    run(capsys, tmp_path, "refresh", "patients")
+    path = tmp_path / "discreet.toml"
+    path.write_text(path.read_text().replace(f"budget = {held}", f"budget = {told}"))
+    err = say(capsys, tmp_path, "budget")[2]
+    assert all(part in err for part in parts) and err.count("where discreet.toml says") == len(parts)
+    assert "`discreet budget grant` more" in err  # the file says more, or otherwise
+
+
+def test_a_lagging_file_of_declared_keys_gets_them_too(tmp_path, capsys):
+    make(tmp_path, budget="{ epsilon = 1, delta = 1e-6, delta_keys = 4e-7 }")
+    run(capsys, tmp_path, "refresh", "patients")
+    _, out, _ = say(capsys, tmp_path, "budget", "grant", "patients", "--epsilon", "1", "--delta", "1e-3")
+    assert "budget = { epsilon = 1, delta = 0.001, delta_keys = 0.0004 }" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "act", "charged"),
+    [
+        (["refresh", "patients"], "refresh", False),
+        (["budget"], "budget", False),
+        (["ledger", "verify"], "verify", False),
+        (["ledger", "adopt"], "adopt", True),
+        (["bounds", "patients", "note", "--epsilon", "1"], "bounds", True),
+        (["again", "r-1", "--epsilon", "1"], "again", True),
+    ],
+)
+@pytest.mark.parametrize("how", [KeyboardInterrupt, ZeroDivisionError])
+def test_a_stop_speaks_of_charges_only_where_there_are_some(tmp_path, capsys, monkeypatch, words, act, charged, how):
+    make(tmp_path)
+
+    def stopped(*_, **__):
+        raise how
+
+    monkeypatch.setattr(Project, act, stopped)
+    code, _, err = say(capsys, tmp_path, *words)
+    assert code == (130 if how is KeyboardInterrupt else 1)
+    assert ("stays charged" in err) == charged and ("stopped" in err or "went wrong" in err)
+
+
+def test_every_verb_that_is_free_exists():
+    groups = typer.main.get_command(main.app).commands
+    verbs = {f"{name} {inner}" for name, one in groups.items() for inner in getattr(one, "commands", {})} | set(groups)
+    assert verbs >= main.FREE
+    assert not main.FREE & {"query", "again", "bounds", "ledger", "synth", "synth fit", "synth inspect", "demo"}
