@@ -22,7 +22,7 @@ JOBS = {
     "demo": "the tour, on generated data, in a temporary folder",
     "test": "lint, types, import contracts, then every test (arguments go to pytest)",
     "check": "ruff, mypy strict, import-linter",
-    "bench": "./do bench NAME: noise, overlap, ledger, sql, all (peers get their own environments)",
+    "bench": "./do bench NAME: noise, overlap, ledger, sql, synth, all (peers get environments; --peers: slow ones)",
     "fuzz": "the long fuzzers (DISCREET_FUZZ=N multiplies their work)",
     "docs": "check that the documents are whole and list them",
     "lock": "compile the locks again (needs uv)",
@@ -124,7 +124,9 @@ def bench(python: Path, words: list[str]) -> None:
             stop(f"no benchmark {name!r}; there are: {', '.join(found)}")
     texts = [found[name].read_text() for name in wanted]
     for lock in sorted((ROOT / "benchmarks" / "peers").glob("*.txt")):
-        if any(f'"{lock.stem}"' in text for text in texts):  # only the peers that a benchmark names
+        # Only the peers that a benchmark names; those that it names "peers:NAME" where they are asked for.
+        names_of = [f'"{lock.stem}"', *([f'"peers:{lock.stem}"'] if "--peers" in words else [])]
+        if any(name in text for text in texts for name in names_of):
             environment(ROOT / "benchmarks" / ".peers" / lock.stem, lock, project=False)
     for name in wanted:
         call(python, found[name], *(word for word in words if word.startswith("-")))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -13,7 +14,7 @@ from discreet.accounting.events import Reserved
 from discreet.accounting.region import Region
 from discreet.errors import LedgerFault, QueryFailed
 from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.program import Candidate, Program
+from discreet.program import Candidate, Program, moves_of_distances
 from discreet.synth.attribute import attribute_of
 
 DATA = "age,sex\n" + "".join(f"{n % 60},{'FM'[n % 2]}\n" for n in range(600))
@@ -103,6 +104,58 @@ def test_a_person_moves_marginals_by_their_rows(tmp_path):
     moved = [after - before for before, after in zip(*counts, strict=True)]
     assert [int(np.abs(each).sum()) for each in moved] == [5, 5, 5, 5]  # the bound is attained
     assert max(int((each**2).sum()) for each in moved) == 25
+
+
+def test_a_person_moves_scores_and_distances_by_no_more_than_is_paid_for(tmp_path, monkeypatch):
+    """Exact neighbours: the choice's own sensitivity bounds what a person of many rows moves, and is attained."""
+    sets, zeros = [(0,), (1,), (0, 1)], {(0,): 4, (1,): 2, (0, 1): 8}
+    seen, scores, sums = [], [], []
+    for rows in (0, 50):
+        folder = tmp_path / str(rows)
+        folder.mkdir()
+        people = "".join(f"{line},p{number}\n" for number, line in enumerate(DATA.splitlines()[1:]))
+        (folder / "people.csv").write_text("age,sex,who\n" + people + "30,F,x\n" * rows)
+        (folder / "discreet.toml").write_text(TOML.replace("PERSON", 'person = "who"\nrows_per_person = 5'))
+        discreet.init(folder)
+        project = discreet.open(folder)
+        program = start(project, PURE)
+        cut = cut_of(program)
+        known = type(project.curator).choose
+
+        def choose(self, mechanism, exact_scores, known=known):
+            seen.append(mechanism.sensitivity)
+            scores.append(exact_scores)
+            return known(self, mechanism, exact_scores)
+
+        monkeypatch.setattr(type(project.curator), "choose", choose)
+        weighted = [
+            (own, Candidate(estimate=np.zeros(zeros[own], dtype=np.int64), weight=place + 1, penalty=0))
+            for place, own in enumerate(sets)
+        ]
+        cut.choose(sets, lambda found=weighted: found, epsilon=Fraction(1, 9), most_weight=3)
+        monkeypatch.undo()
+        sums.append([cut._distance(own, np.zeros(zeros[own], dtype=np.int64), 1024) for own in sets])
+    moved = np.abs(scores[1] - scores[0])
+    assert seen == [15, 15] and moved.max() == 15
+    distances = [abs(after - before) for before, after in zip(*sums, strict=True)]
+    assert distances == [5 * 1024] * 3 == [moves_of_distances(5, [1], 1024).l1] * 3
+
+
+def test_two_processes_draw_each_step_once(project):
+    one, other = start(project), start(discreet.open(project.folder))
+    first = cut_of(one).measure([(0,)], [one.law(Fraction(1, 4))])
+    second = cut_of(other).measure([(0,)], [other.law(Fraction(1, 4))])
+    assert first[0].tolist() == second[0].tolist()
+    for program in (other, one):
+        cut_of(program).measure([(1,)], [program.law(Fraction(1, 4))])
+    assert len(project.ledger.reservation(one.id).steps) == 2
+
+
+def test_a_reservation_serves_its_own_table(project):
+    held = start(project)
+    strange = replace(held.version, table="others")
+    with pytest.raises(LedgerFault, match="was not reserved for"):
+        Program(project.curator, strange, held.id)
 
 
 @pytest.mark.parametrize("event", [RHO, PURE])

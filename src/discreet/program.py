@@ -68,6 +68,9 @@ class Program:
         self.id = reservation
         self._curator = curator
         self._event = curator.ledger.reservation(reservation).event
+        charge = curator.ledger.state.charges[reservation]
+        if (charge.table, charge.version, charge.population) != (version.table, version.number, version.population):
+            raise LedgerFault(f"{reservation} was not reserved for version {version.number} of {version.table!r}")
         self._spent: list[events.Loss] = []
         #: What shares went to: describing, selecting, measuring.
         self.shares: dict[str, Fraction] = {}
@@ -152,18 +155,9 @@ class Program:
         """
         ledger = self._curator.ledger
         digest = hashlib.sha256(json.dumps(of, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
-        known = ledger.reservation(self.id).steps
-        number = len(self._spent)
         loss = events.loss(event)
-        if number < len(known) and known[number].id in ledger.state.answers:
-            step = known[number]
-            if (step.of, step.loss) != (digest, loss):
-                raise LedgerFault(
-                    f"step {step.id} is another one than this program takes",
-                    hint="it was started by another version of Discreet; start anew with --fresh",
-                )
-        else:
-            step = ledger.step(self.id, event, of=digest)
+        step = ledger.step(self.id, event, of=digest, number=len(self._spent) + 1)
+        if step.id not in ledger.state.answers:
             try:
                 noisy, happened = draw(self._curator)
             except Exception:  # whatever it was may quote a cell: say one constant thing

@@ -156,3 +156,23 @@ def test_the_rows_of_those_who_cannot_be_seen_are_guessed():
             guesses += [found.left_out] if found.guessed else []
         assert len(guesses) > 12
         assert left_out(counts, limit) / 2 < np.median(guesses) < 2 * left_out(counts, limit)
+
+
+def test_columns_in_another_order_are_read_as_what_they_are(tmp_path):
+    """A repeat finds the stored answer; each column must find its own cells in it."""
+    import discreet
+
+    (tmp_path / "t.csv").write_text("low,high\n" + "0,9\n" * 4000)
+    (tmp_path / "discreet.toml").write_text(
+        """
+[tables.t]
+source = "t.csv"
+budget = { epsilon = 50 }
+columns = { low = { type = "integer", low = 0, high = 9 }, high = { type = "integer", low = 0, high = 9 } }
+"""
+    )
+    project = discreet.init(tmp_path)
+    for names in (["low", "high"], ["high", "low"]):
+        found = {each.column: each for each in project.bias("t", names, epsilon=10).clamping}
+        assert found["low"].at_low > 0.9 > 0.1 > found["low"].at_high
+        assert found["high"].at_high > 0.9 > 0.1 > found["high"].at_low

@@ -181,3 +181,15 @@ def test_answers_of_older_builds_can_be_read(shop):
     old = Measurement.from_text(json.dumps(data))
     assert old == Measurement.from_text(text)
     assert any(isinstance(part, FoundKeys) and not part.cut for part in old.parts)
+
+
+def test_a_comment_at_a_statements_end_does_not_swallow_the_next(tmp_path):
+    from answers.shop import make
+
+    shop = make(tmp_path)
+    one, two = "select count(*) from orders -- all", "select avg(items) from orders"
+    shop.batch(f"{one}\n;\n{two}", epsilon=1)
+    spent = shop.budget("orders").spent
+    assert shop.sql(two).ask(epsilon=1).cached
+    assert shop.sql("select count(*) from orders").ask(epsilon=1).cached
+    assert shop.budget("orders").spent == spent

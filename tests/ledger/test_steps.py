@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.accounting.events import Gaussian, Loss, Reserved, Together, loss
-from discreet.errors import LedgerFault, LedgerTampered, UsageError
+from discreet.accounting.events import Gaussian, Loss, Reserved, Together, loss, to_data
+from discreet.errors import LedgerFault, LedgerLocked, LedgerTampered, UsageError
 from discreet.ledger import repair
 from discreet.ledger.ledger import Ledger
 from ledger.ledgers import ask, copy_ledger, gaussian, guarantee, laplace, make
@@ -84,15 +84,51 @@ def test_a_restart_goes_on_where_it_was(ledger: Ledger, path: Path):
         assert held.id == charge.id
         assert again.answer(f"{charge.id}.1") == "first"
         rows = again.state.seq
-        with pytest.raises(UsageError, match="another one"):
+        with pytest.raises(LedgerFault, match="another one"):
             again.step(charge.id, gaussian(RHO / 2), of="three")
-        with pytest.raises(UsageError, match="another one"):
+        with pytest.raises(LedgerFault, match="another one"):
             again.step(charge.id, gaussian(RHO / 4), of="two")
         assert again.step(charge.id, gaussian(RHO / 2), of="two").id == f"{charge.id}.2"
         assert again.state.seq == rows  # the same step, not a new one
         again.store(f"{charge.id}.2", "second")
         again.store(f"{charge.id}.2", "redrawn")
         assert again.answer(f"{charge.id}.2") == "second"
+
+
+def test_a_step_of_this_number_is_drawn_once(ledger: Ledger, path: Path):
+    """Two processes in the same program: the second reads what the first drew."""
+    charge = ask(ledger, RESERVED, question="fit")
+    with Ledger.open(path) as other:
+        first = ledger.step(charge.id, gaussian(RHO / 2), of="one", number=1)
+        assert other.step(charge.id, gaussian(RHO / 2), of="one", number=1).id == first.id
+        ledger.store(first.id, "first")
+        assert other.store(first.id, "second") == "first"
+        rows = other.state.seq
+        assert other.step(charge.id, gaussian(RHO / 2), of="one", number=1).id == first.id
+        assert other.state.seq == rows
+        assert other.step(charge.id, gaussian(RHO / 2), of="two", number=2).id == f"{charge.id}.2"
+        with pytest.raises(UsageError, match="out of order"):
+            ledger.step(charge.id, gaussian(RHO / 4), of="three", number=4)
+
+
+def test_no_step_before_the_last_one_was_answered(ledger: Ledger):
+    charge = ask(ledger, RESERVED)
+    ledger.step(charge.id, gaussian(RHO / 4), of="one")
+    with pytest.raises(UsageError, match="out of order"):
+        ledger.step(charge.id, gaussian(RHO / 4), of="two", number=2)
+    body = {"id": charge.id, "number": 2, "event": to_data(gaussian(RHO / 4)), "of": "two"}
+    with pytest.raises(LedgerFault, match="no sense"), ledger._journal.section():
+        ledger._journal.append("step", body)
+
+
+def test_a_locked_table_draws_no_step(ledger: Ledger):
+    charge = ask(ledger, RESERVED, question="fit")
+    ledger.store(ledger.step(charge.id, gaussian(RHO / 4), of="one").id, "first")
+    for _ in range(3):
+        ledger.fail(ask(ledger, gaussian("0.001")).id)
+    with pytest.raises(LedgerLocked):
+        ledger.step(charge.id, gaussian(RHO / 4), of="two")
+    assert ledger.step(charge.id, gaussian(RHO / 4), of="one", number=1).id == f"{charge.id}.1"  # what is there is read
 
 
 def test_a_failed_step_ends_the_program(ledger: Ledger):

@@ -88,3 +88,29 @@ def test_each_join_has_a_number_of_its_own():
     assert sorted(asked.publics) == [1, 2]
     assert asked.reach.rows == 3 * 2 * 3 * 2
     assert len({key.typed.expression.column for key in asked.keys}) == 2
+
+
+@pytest.mark.parametrize("condition", ["age = r.age", "age > 3"])
+def test_a_bare_name_in_on_that_both_have_is_refused(tmp_path, condition):
+    import discreet
+    from discreet.errors import Refused
+
+    (tmp_path / "t.csv").write_text("sex,age\nF,1\n")
+    (tmp_path / "r.csv").write_text("sex,age\nF,1\n")
+    (tmp_path / "discreet.toml").write_text(
+        """
+[tables.t]
+source = "t.csv"
+budget = { epsilon = 1 }
+columns = { sex = { type = "category", values = ["F", "M"] }, age = { type = "integer", low = 0, high = 9 } }
+[tables.r]
+source = "r.csv"
+public = true
+columns = { sex = { type = "category", values = ["F", "M"] }, age = { type = "integer" } }
+"""
+    )
+    project = discreet.init(tmp_path)
+    with pytest.raises(Refused, match="in both tables"):
+        project.sql(f"select count(*) from t join r on t.sex = r.sex and {condition}")
+    project.sql("select count(*) from t join r on t.sex = r.sex and t.age = r.age")
+    project.sql("select count(*) from t join r using (sex, age)")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+
 from synth import worlds
 
 KINDS = ("independent", "privbayes", "mst", "aim")
@@ -27,7 +28,7 @@ def planted(folder, *, sizes=(4, 3, 5, 2), rows=4000, table=ROW, budget=RHO):
     told = {f"c{place}": letters(size) for place, size in enumerate(sizes)}
     lines = [",".join(f"v{code}" for code in row) for row in zip(*columns, strict=True)]
     if table == PERSON:
-        told["who"] = 'type = "text"'
+        told["who"] = None
         lines = [f"{line},p{number // 3}" for number, line in enumerate(lines)]
     return worlds.open_project(folder, told, lines, budget=budget, table=table)
 

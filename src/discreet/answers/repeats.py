@@ -23,8 +23,8 @@ Reads = Callable[[str], Asked]
 #: How the text of a release begins that no SQL asked for.
 ERRAND = "discreet bounds "
 
-#: What stands between the statements of a batch.
-BETWEEN = ";\n"
+#: What stands between the statements of a batch; the first line's end closes a comment.
+BETWEEN = "\n;\n"
 
 #: Answers seen to be of one statement. What is stored never changes, and ids are drawn at random, once for ever.
 _SINGLE: set[str] = set()

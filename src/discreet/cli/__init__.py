@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 
 def run() -> None:
     """Call the command line and leave with its exit code."""
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        # Before numpy is loaded: the products of a fit are small, and threads that wait for each other double its time.
+        os.environ.setdefault(name, "1")
     try:
         from discreet.cli.main import call
 

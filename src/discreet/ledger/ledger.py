@@ -282,36 +282,47 @@ class Ledger:
         """The ids of all stored answers to a question about a version, the oldest first."""
         return tuple(self.refresh().questions.get((table, version, question), ()))
 
-    def step(self, id_: str, event: Event, *, of: str) -> Step:
-        """Draw a step of a program from its reservation, or go on with its last one, where that has no answer yet.
+    def step(self, id_: str, event: Event, *, of: str, number: int | None = None) -> Step:
+        """Draw a step of a program from its reservation; the one of this number, where it was drawn before.
 
-        When this returns, the step is on the disk. `of`: a digest of what the step measures.
+        When this returns, the step is on the disk. `of`: a digest of what the step measures. `number`: counted from
+        1; else the next, or the last where that has no answer yet. A step that has an answer is not measured again.
 
         Guarantee: the losses of all steps of a reservation stay within it, whatever they were chosen by.
         Because: the sum is exact and taken under the lock that all writers take. A step without an answer is
-            measured again as the same step: its first draw died with the process, before anybody saw it; a draw
-            that raised is a failure, and closes the reservation.
+            measured again as the same step: its first draw died with the process, before anybody saw it, or the
+            answer that is stored first stands; a draw that raised is a failure, and closes the reservation.
         """
         check_step(event)
         with self._journal.section():
-            held = self.reservation(id_)
-            if held.closed:
+            held, loss = self.reservation(id_), events.loss(event)
+            waits = bool(held.steps) and held.steps[-1].id not in self.state.answers
+            number = number or len(held.steps) + (not waits)
+            known = held.steps[number - 1] if number <= len(held.steps) else None
+            if known is None or known.id not in self.state.answers:
+                self._check_open(held)
+            if known is not None and (known.of, known.loss) != (of, loss):
                 raise LedgerFault(
-                    f"no further step can be drawn from {id_}",
-                    hint="a step failed, or the ledger was rolled back or copied; start anew with --fresh",
+                    f"step {known.id} is another one than this program takes",
+                    hint="it was started by another version of Discreet; start anew with --fresh",
                 )
-            loss = events.loss(event)
-            last = held.steps[-1] if held.steps else None
-            if last is not None and last.id not in self.state.answers:
-                if (last.of, last.loss) != (of, loss):
-                    raise UsageError(f"step {last.id} was another one", hint="start anew with --fresh")
-                return last
-            if not held.event.holds([*(step.loss for step in held.steps), loss]):
-                raise UsageError(f"a step beyond what {id_} reserved")
-            number = len(held.steps) + 1
+            if known is not None:
+                return known
+            if number != len(held.steps) + 1 or waits or not held.event.holds([*(s.loss for s in held.steps), loss]):
+                raise UsageError(f"a step out of order, or beyond what {id_} reserved")
             body = {"id": id_, "number": number, "event": events.to_data(event), "of": readable(of, what="a digest")}
             self._journal.append("step", body)
             return held.steps[-1]
+
+    def _check_open(self, held: Reservation) -> None:
+        """Refuse a draw where no further one is safe."""
+        charge = self.state.charges[held.id]
+        self._chargeable(charge.population, charge.table, charge.version)
+        if held.closed:
+            raise LedgerFault(
+                f"no further step can be drawn from {held.id}",
+                hint="a step failed, or the ledger was rolled back or copied; start anew with --fresh",
+            )
 
     def reservation(self, id_: str) -> Reservation:
         """The reservation that was charged under an id."""

@@ -158,6 +158,21 @@ class FromReader:
             raise self.source.refusal("no row can satisfy this condition, by what is declared", at=conditions[0])
         return relation if predicate == TRUE else replace(relation, plan=filtered(relation.plan, predicate))
 
+    def _refuse_ambiguous(
+        self, parts: list[exp.Expr], left: Relation, by_name: Mapping[str, Column], alias: str
+    ) -> None:
+        """A bare name in ON that both sides have means neither."""
+        lefts = {name: known for known, names in left.names.items() for name in names}
+        for part in parts:
+            if isinstance(part, exp.EQ) and part.args["this"] is part.args["expression"]:  # USING
+                continue
+            for column in part.find_all(exp.Column):
+                name = column.name.lower()
+                if not column.table and name in by_name and name in lefts:
+                    raise self.source.refusal(
+                        f"{column.name!r} is in both tables", at=column, hint=f"{lefts[name]}.{name} or {alias}.{name}"
+                    )
+
     def _join_public(self, left: Relation, join: exp.Join, known: Known, *, outer: bool) -> Relation:
         assert known.public is not None
         _only(self.source, join.this, {"this", "alias"})
@@ -166,6 +181,7 @@ class FromReader:
         self._fresh(left, alias, join.this)
         by_name = {column.name.lower(): column for column in public.columns}
         parts = self._parts(join)
+        self._refuse_ambiguous(parts, left, by_name, alias)
         equal = [part for part in parts if _equality(part, alias, by_name)]
         rest = [part for part in parts if part not in equal]
         if not equal:

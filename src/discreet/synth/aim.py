@@ -42,7 +42,7 @@ ROUNDS, FEW_ROUNDS = 3, 2
 #: After a round that told little, rounds cost so many times more.
 ANNEAL = 2
 
-#: From so many cells on, projecting a model costs more than asking for sizes.
+#: From so many cells on, projecting a model costs more than asking for sizes; but not in a table of many columns.
 LARGE = 100_000
 
 #: A marginal of more cells is not asked for, in a table of up to so many columns, and of more.
@@ -90,14 +90,18 @@ def aim(task: Task) -> Fit:
 
 def workload(task: Task, told: First, *, order: int) -> list[Axes]:
     """The marginals to choose from: of up to `order` columns, none too large."""
-    most = MOST_TABLE if len(told.sizes) <= MANY_COLUMNS else MOST_TABLE_OF_MANY
-    most = min(most, task.cells)
+    most = min(most_table(len(told.sizes)), task.cells)
     return [
         own
         for size in range(1, order + 1)
         for own in combinations(range(len(told.sizes)), size)
         if size == 1 or math.prod(told.sizes[place] for place in own) <= most
     ]
+
+
+def most_table(width: int) -> int:
+    """The most cells of a marginal that is asked for, in a table of so many columns."""
+    return MOST_TABLE if width <= MANY_COLUMNS else MOST_TABLE_OF_MANY
 
 
 def _round(task: Task, told: First, wanted: list[Axes], state: _State, *, room: float) -> _State:
@@ -123,7 +127,7 @@ def _chosen(task: Task, told: First, wanted: list[Axes], state: _State, law: Law
     room for are left out before they are compared with it. Room is a public matter: either way it is the same draw.
     """
     known = [measured.attributes for measured in state.measured]
-    if state.model.calibrated.cells > LARGE:
+    if state.model.calibrated.cells > LARGE and len(told.sizes) <= MANY_COLUMNS:
         wanted = [own for own in wanted if state.sizes.cells(known, own) <= room]
     place = told.cut.choose(
         wanted,

@@ -10,31 +10,56 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
 
 from discreet.accounting.events import Reserved
 from discreet.program import noise_sd
 from discreet.schema.column import Column
+from discreet.synth.aim import most_table
 from discreet.synth.attribute import attribute_of
+from discreet.synth.first import MOST_BINS
 from discreet.synth.fitting import MODEL_MB
 from discreet.synth.wanted import Wanted
 
-#: What a value costs on average, for columns whose values are bought and so not known yet.
+#: How many values a column has whose values are bought and so not known yet.
 USUAL_SIZE = 32
 
 #: Below so many rows for each standard deviation of the noise in a histogram, pairs of columns are only noise.
 FEWEST_ROWS = 30.0
 
-#: Above so many, marginals of three columns are worth their noise.
-MANY_ROWS = 300.0
-
 #: Above so many columns the rounds of AIM over all pairs take minutes.
 MANY_COLUMNS = 80
 
-#: Seconds that a fit of a table of 15 columns takes about: (from, kind, rounds for each column, megabytes).
-PACES = ((0, "mst", 0, 1.0), (2, "privbayes", 0, 1.0), (3, "aim", 2, 1.0), (10, "aim", 4, 10.0), (60, "aim", 4, 40.0))
-
-#: Where nobody says how long, so many seconds.
+#: Where nobody says how long, so many seconds; where nobody says how many rows, so many.
 USUAL_SECONDS = 30.0
+USUAL_ROWS = 100_000
+
+#: What a fit takes on one core of 2020: seconds for starting; for each column of a tree; for each cell of the model
+#: and each cell of a marginal to choose from in each round; for each row in each marginal that is counted.
+START_S, COLUMN_S, CELL_S, CANDIDATE_S, ROW_S = 1.0, 0.05, 3.5e-7, 8e-8, 4e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """A way to fit. `order`: of up to how many columns marginals are chosen; `rounds`: for each column."""
+
+    kind: str
+    order: int = 2
+    model_mb: float = MODEL_MB
+    rounds: int = 0
+
+
+#: The most exact first.
+PACES = (
+    Pace(kind="aim", order=3, model_mb=40.0, rounds=3),
+    Pace(kind="aim", order=3, model_mb=10.0, rounds=3),
+    Pace(kind="aim", order=3, model_mb=1.0, rounds=2),
+    Pace(kind="aim", order=2, model_mb=4.0, rounds=2),
+    Pace(kind="aim", order=2, model_mb=1.0, rounds=2),
+    Pace(kind="mst"),
+    Pace(kind="privbayes"),
+    Pace(kind="independent"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,36 +77,60 @@ class Choice:
 def chosen(wanted: Wanted, columns: Sequence[Column], event: Reserved, *, most_rows: int) -> Choice:
     """The model to fit. `most_rows`: of one person."""
     sizes = [USUAL_SIZE if found is None else found.fine for found in map(attribute_of, columns)]
-    width = len(sizes)
-    sd = noise_sd(event, most_rows=most_rows, share=Fraction(1, 3 * width))
+    sd = noise_sd(event, most_rows=most_rows, share=Fraction(1, 3 * len(sizes)))
     strength = math.inf if wanted.rows is None else wanted.rows / sd
-    seconds = USUAL_SECONDS if wanted.seconds is None else float(wanted.seconds)
-    pace = max((each for each in PACES if each[0] * max(1.0, width / 15) <= seconds), key=lambda each: each[0])
-    kind, because = _kind(wanted, pace[1], width, strength)
-    small = wanted.model_mb is None and pace[3] < MODEL_MB and kind == "aim"
-    model_mb = float(wanted.model_mb) if wanted.model_mb is not None else pace[3] if small else max(MODEL_MB, pace[3])
+    kind, because = _kind(wanted, len(sizes), strength)
+    pace = _pace(wanted, sizes, kind)
+    quick = kind is None and pace.kind != "aim"
+    # A workload of pairs is said where time asks for it; where noise does, the fit itself finds out.
+    order = pace.order if pace.kind == "aim" and pace.order < 3 else None
     return Choice(
-        kind=kind,
-        because=because,
-        rounds=(2 if model_mb <= 1 else 4) * width,
-        model_mb=model_mb,
-        workload=wanted.workload or (2 if strength < MANY_ROWS else None),
+        kind=pace.kind,
+        because="the most exact model in that time" if quick else because,
+        rounds=pace.rounds * len(sizes) or None,
+        model_mb=float(wanted.model_mb) if wanted.model_mb is not None else pace.model_mb,
+        workload=wanted.workload or order,
         warnings=_warnings(wanted, sizes, sd, strength),
     )
 
 
-def _kind(wanted: Wanted, quick: str, width: int, strength: float) -> tuple[str, str]:
+def _kind(wanted: Wanted, width: int, strength: float) -> tuple[str | None, str]:
+    """The kind of model, where it does not depend on the time; and why."""
     if wanted.kind != "auto":
         return wanted.kind, "as asked"
+    if wanted.public is not None:
+        return "mst", "a tree can be found in public rows"
     if width == 1:
         return "independent", "there is only one column"
-    if strength < FEWEST_ROWS:
+    if strength < FEWEST_ROWS and not wanted.marginals:
         return "independent", "with so few rows at this epsilon, how columns go together would be noise"
     if width > MANY_COLUMNS:
         return "mst", f"{width} columns are too many for more than a tree of pairs"
-    if quick != "aim":
-        return quick, "the most exact model in that time"
-    return "aim", "the most exact model where there is time for it"
+    return None, "the most exact model where there is time for it"
+
+
+def _pace(wanted: Wanted, sizes: Sequence[int], kind: str | None) -> Pace:
+    """The most exact way to fit within the time; the quickest where none is."""
+    paces = [pace for pace in PACES if pace.kind == kind or (kind is None and pace.kind in ("aim", "mst"))]
+    most = USUAL_SECONDS if wanted.seconds is None else float(wanted.seconds)
+    rows = USUAL_ROWS if wanted.rows is None else wanted.rows
+    if len(sizes) > MANY_COLUMNS:
+        return paces[-1]
+    return next((pace for pace in paces if seconds_of(pace, sizes, rows=rows) <= most), paces[-1])
+
+
+def seconds_of(pace: Pace, sizes: Sequence[int], *, rows: int) -> float:
+    """About how long a fit takes, at most: a model can stay smaller, and rounds can be fewer."""
+    if pace.kind != "aim":
+        return START_S + COLUMN_S * len(sizes) + ROW_S * rows * len(sizes) ** 2 / 2
+    # Bins are few, and rare values are kept together.
+    small = [min(size, MOST_BINS + 1) for size in sizes]
+    most = most_table(len(small))
+    tables = [math.prod(own) for order in range(1, pace.order + 1) for own in combinations(small, order)]
+    held = [cells for cells in tables if cells <= most]
+    model = min(pace.model_mb * 2**20 / 8, float(math.prod(small)))
+    each = CELL_S * model + CANDIDATE_S * sum(held)
+    return START_S + pace.rounds * len(sizes) * each + ROW_S * rows * len(held)
 
 
 def _warnings(wanted: Wanted, sizes: Sequence[int], sd: float, strength: float) -> tuple[str, ...]:

@@ -33,8 +33,9 @@ from discreet.synth.fitting import (
 )
 from discreet.synth.independent import independent
 
-#: What the histograms and the choices get of the guarantee; the rest measures what was chosen.
-HISTOGRAMS, SELECTION = Fraction(1, 4), Fraction(1, 4)
+#: What the histograms and the choices get of the guarantee; the rest measures what was chosen. Where noise is large,
+#: histograms get a little more.
+HISTOGRAMS, SELECTION, MORE = Fraction(1, 4), Fraction(1, 4), Fraction(1, 12)
 
 #: What neighbouring edges get of that rest, where they are measured together; a table of three is worth it if an
 #: average cell holds so many standard deviations of its noise.
@@ -51,7 +52,8 @@ def mst(task: Task) -> Fit:
         return independent(task)
     program = task.program
     budget = program.left
-    told = task.first(budget * HISTOGRAMS)
+    edge = program.law(budget * (1 - HISTOGRAMS - SELECTION) / len(task.attributes))
+    told = task.first(budget * HISTOGRAMS, more=budget * MORE, few=lambda total: few_rows(total, edge))
     sets = [*task.marginals, *tree(task, told, budget * SELECTION)]
     if not sets:
         return fitted(task, told, histograms_again(task, told, told.measured))

@@ -83,7 +83,7 @@ def estimate(judged: Judged, terms: Terms, *, version: Version, guarantee: Guara
         found = purse.buy(roster_price(version, epsilon=share), coming=coming)
         truncated = truncation(found, terms, declared=version.schema.unit.rows)
     if clamped is not None:
-        clamping = _clamping(purse.buy(clamped), columns)
+        clamping = _clamping(purse.buy(clamped), columns, clamped.inquiry.order.sets)
     standing = curator.ledger.standing(version.population)
     return Bias(
         table=version.table,
@@ -146,10 +146,13 @@ def _clamped_edges(column: Number | Moment) -> tuple[int, ...]:
     return tuple(sorted({column.low, column.low + 1, column.high, column.high + 1}))
 
 
-def _clamping(measured: Measurement, columns: Sequence[Number | Moment]) -> tuple[Clamping, ...]:
+def _clamping(measured: Measurement, columns: Sequence[Number | Moment], places: Sequence[int]) -> tuple[Clamping, ...]:
+    """`places`: under which number the cells of each column are stored, in whatever order they were asked for."""
+    parts = {part.place: part for part in measured.parts if isinstance(part, NoisyCells)}
     found = []
-    for part, column in zip(measured.parts, columns, strict=True):
-        assert isinstance(part, NoisyCells) and column.low is not None and column.high is not None
+    for column, place in zip(columns, places, strict=True):
+        part = parts[place]
+        assert column.low is not None and column.high is not None
         (noisy,), (law,) = part.noisy_values, part.laws
         total, half = sum(noisy), law.half_width(CONFIDENCE)
         told = total > 2 * half

@@ -1,0 +1,76 @@
+"""AIM: its rounds, its room and its workload."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from discreet.inference.junction import cells
+from discreet.synth import aim as aim_file
+from synth.model_tables import planted, spent
+from synth.worlds import fit
+
+
+def test_a_model_of_three_together_is_found(tmp_path):
+    """The last column follows the sum of two others: 9 of 10 rows, which is 0.95 with chance; 4 sd of sampling."""
+    model = fit(planted(tmp_path), kind="aim", epsilon="20")
+    counts = model.project(["c0", "c1", "c3"]).counts
+    follows = sum(counts[one, two, (one + two) % 2] for one in range(4) for two in range(3))
+    assert follows / counts.sum() > 0.93
+
+
+@pytest.mark.parametrize("large", [10**9, 0])
+def test_the_model_stays_within_its_room(tmp_path, monkeypatch, large):
+    """Whether marginals without room are left out before they are compared, or when they were drawn."""
+    monkeypatch.setattr(aim_file, "LARGE", large)
+    project = planted(tmp_path, sizes=(8, 6, 9, 7, 5), rows=3000)
+    model = fit(project, kind="aim", epsilon="20", model_mb=Fraction(500 * 8, 2**20))
+    assert model.calibrated.cells <= 500
+    assert model.calibrated.cells == cells(model.calibrated.sizes, [each.attributes for each in model.measured])
+    assert spent(project, model) == 1
+
+
+def test_little_epsilon_asks_for_pairs_only_and_looks_at_histograms_twice(tmp_path):
+    project = planted(tmp_path, rows=500)
+    model = fit(project, kind="aim", epsilon="0.1")
+    assert max(len(each.attributes) for each in model.measured) <= 2
+    held = project.ledger.reservation(model.card.release)
+    assert held.steps[1].loss.epsilon is None  # the second step measures, too
+    assert spent(project, model) == 1
+
+
+def test_sizes_are_those_of_the_junction_tree():
+    sizes = aim_file._Sizes((3, 4, 5, 6))
+    known = [(0,), (1,), (2,), (3,), (0, 1), (1, 2), (2, 3)]
+    assert sizes.cells(known, (1, 2)) == 0
+    for own in ((0, 2), (0, 3), (0, 1, 3)):
+        assert sizes.cells(known, own) == cells((3, 4, 5, 6), [*known, own]) == sizes.cells(known, own)
+
+
+def test_a_quiet_round_makes_the_next_ones_larger(tmp_path):
+    """Independent columns: nothing moves, so far fewer rounds are taken than were planned."""
+    random = np.random.default_rng(3)
+    from synth.model_tables import letters
+    from synth.worlds import open_project
+
+    lines = [",".join(f"v{code}" for code in row) for row in random.integers(0, 4, (2000, 5))]
+    project = open_project(tmp_path, {f"c{place}": letters(4) for place in range(5)}, lines)
+    model = fit(project, kind="aim", epsilon="1")
+    rounds = len(model.measured) - 5
+    assert rounds <= 8 < 3 * 5
+    assert spent(project, model) == 1
+
+
+def test_the_workload_has_no_large_tables(tmp_path):
+    class Told:
+        sizes = (200, 200, 3)
+
+    class Task:
+        cells = 10**6
+
+    wanted = aim_file.workload(Task(), Told(), order=3)
+    assert (0,) in wanted and (0, 2) in wanted and (0, 1) not in wanted and (0, 1, 2) not in wanted
+    assert all(math.prod(Told.sizes[place] for place in own) <= aim_file.MOST_TABLE for own in wanted)
