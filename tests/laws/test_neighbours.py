@@ -18,6 +18,7 @@ from discreet.engines.duckdb import DuckDBEngine
 from discreet.errors import Refused
 from discreet.plan.relation import scans
 from discreet.schema.column import Moment, Number
+from laws.joined import JoinAsker
 from laws.neighbours import EPSILON, NORMS, Law, Pair, answered
 from laws.questions import Asker
 from laws.worlds import POPULATION, loud_worlds, worlds
@@ -56,7 +57,8 @@ def run(folder, engine, *, pairs: int, seed: int | None, worlds=worlds, check=No
         for turn in range(QUESTIONS):
             if law.seen["asked"] >= pairs:
                 break
-            text = Asker(world, Random(f"{number} {turn}")).question()
+            asker = JoinAsker if turn % 3 == 2 else Asker
+            text = asker(world, Random(f"{number} {turn}")).question()
             try:
                 check(pair, text, gaussian=turn % 5 == 0)
                 law.seen["asked"] += 1

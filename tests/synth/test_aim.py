@@ -10,8 +10,8 @@ import pytest
 
 from discreet.inference.junction import cells
 from discreet.synth import aim as aim_file
-from synth.model_tables import planted, spent
-from synth.worlds import fit
+from synth.model_tables import letters, planted, spent
+from synth.worlds import fit, open_project
 
 
 def test_a_model_of_three_together_is_found(tmp_path):
@@ -33,10 +33,22 @@ def test_the_model_stays_within_its_room(tmp_path, monkeypatch, large):
     assert spent(project, model) == 1
 
 
-def test_little_epsilon_asks_for_pairs_only_and_looks_at_histograms_twice(tmp_path):
+@pytest.mark.parametrize(("epsilon", "order"), [("0.1", 2), ("30", 3)])
+def test_the_workload_follows_the_noise(tmp_path, monkeypatch, epsilon, order):
+    asked, plain = [], aim_file.workload
+
+    def workload(task, told, *, order):
+        asked.append(order)
+        return plain(task, told, order=order)
+
+    monkeypatch.setattr(aim_file, "workload", workload)
+    fit(planted(tmp_path, rows=500), kind="aim", epsilon=epsilon)
+    assert asked == [order]
+
+
+def test_with_little_epsilon_histograms_are_looked_at_twice(tmp_path):
     project = planted(tmp_path, rows=500)
     model = fit(project, kind="aim", epsilon="0.1")
-    assert max(len(each.attributes) for each in model.measured) <= 2
     held = project.ledger.reservation(model.card.release)
     assert held.steps[1].loss.epsilon is None  # the second step measures, too
     assert spent(project, model) == 1
@@ -51,16 +63,11 @@ def test_sizes_are_those_of_the_junction_tree():
 
 
 def test_a_quiet_round_makes_the_next_ones_larger(tmp_path):
-    """Independent columns: nothing moves, so far fewer rounds are taken than were planned."""
-    random = np.random.default_rng(3)
-    from synth.model_tables import letters
-    from synth.worlds import open_project
-
-    lines = [",".join(f"v{code}" for code in row) for row in random.integers(0, 4, (2000, 5))]
+    """Every combination as often as every other: only noise moves the model, and fewer rounds than planned are taken."""
+    lines = [",".join(f"v{code}" for code in row) for row in np.ndindex(4, 4, 4, 4, 4)] * 2
     project = open_project(tmp_path, {f"c{place}": letters(4) for place in range(5)}, lines)
-    model = fit(project, kind="aim", epsilon="1")
-    rounds = len(model.measured) - 5
-    assert rounds <= 8 < 3 * 5
+    model = fit(project, kind="aim", epsilon="20")
+    assert len(model.measured) - 5 <= 8  # 0.7 of the guarantee is ten rounds of a fifteenth
     assert spent(project, model) == 1
 
 

@@ -69,6 +69,8 @@ def test_what_an_expert_names_is_measured(tmp_path, kind):
     measured = {each.attributes for each in model.measured}
     assert {(2, 3), (0, 1, 2)} <= measured
     assert spent(project, model) == 1
+    if kind == "mst":  # they join all columns: the tree needs no edge more, and neighbours are those alone
+        assert measured <= {(0,), (1,), (2,), (3,), (2, 3), (0, 1, 2)}
 
 
 def test_weights_are_shares(tmp_path):
@@ -245,6 +247,13 @@ def test_shares_of_histograms_are_exact_and_lean_to_the_larger(tmp_path):
     parts = first_file.shares(event, [2, 16, 128], Fraction(3, 7))
     assert sum(parts) == Fraction(3, 7)
     assert [float(parts[place + 1] / parts[place]) for place in (0, 1)] == pytest.approx([4, 4], rel=1e-3)
+
+
+def test_two_looks_are_averaged_by_inverse_variance():
+    one = first_file.Histogram(values=np.array([10.0]), variance=1.0)
+    other = first_file.Histogram(values=np.array([20.0]), variance=3.0)
+    assert one.with_(other).values.tolist() == other.with_(one).values.tolist() == [12.5]
+    assert one.with_(other).variance == 0.75
 
 
 def test_dependence_is_that_of_a_table():

@@ -43,7 +43,7 @@ ROUNDS, FEW_ROUNDS = 3, 2
 ANNEAL = 2
 
 #: From so many cells on, projecting a model costs more than asking for sizes; but not in a table of many columns.
-LARGE = 100_000
+LARGE = 200_000
 
 #: A marginal of more cells is not asked for, in a table of up to so many columns, and of more.
 MOST_TABLE, MANY_COLUMNS, MOST_TABLE_OF_MANY = 20_000, 20, 5_000

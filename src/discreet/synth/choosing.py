@@ -31,7 +31,7 @@ FEWEST_ROWS = 30.0
 MANY_COLUMNS = 80
 
 #: Where nobody says how long, so many seconds; where nobody says how many rows, so many.
-USUAL_SECONDS = 30.0
+USUAL_SECONDS = 40.0
 USUAL_ROWS = 100_000
 
 #: What a fit takes on one core of 2020: seconds for starting; for each column of a tree; for each cell of the model
@@ -114,6 +114,8 @@ def _pace(wanted: Wanted, sizes: Sequence[int], kind: str | None) -> Pace:
     paces = [pace for pace in PACES if pace.kind == kind or (kind is None and pace.kind in ("aim", "mst"))]
     most = USUAL_SECONDS if wanted.seconds is None else float(wanted.seconds)
     rows = USUAL_ROWS if wanted.rows is None else wanted.rows
+    if wanted.model_mb is not None:  # rounds go with the room that was asked for
+        paces = [pace for pace in paces if pace.kind != "aim" or pace.model_mb <= wanted.model_mb] or paces[-1:]
     if len(sizes) > MANY_COLUMNS:
         return paces[-1]
     return next((pace for pace in paces if seconds_of(pace, sizes, rows=rows) <= most), paces[-1])
