@@ -40,6 +40,7 @@ from discreet.standing import Standing, budget_of
 from discreet.versions import Forgotten, Versions
 
 if TYPE_CHECKING:
+    from discreet.sql.catalog import PublicTable
     from discreet.synth.inspect.compare import Comparison
     from discreet.synth.model import Model
 
@@ -248,12 +249,14 @@ class Project:
         constraints: Mapping[str, Any] | str | PathLike[str] | None = None,
         analyst: str | None = None,
         fresh: bool = False,
+        public: str | None = None,
         progress: Callable[[str, float], None] | None = None,
         **more: Any,
     ) -> Model:
         """Fit a model of a table, from which rows can be sampled for ever. Charged once; the same fit again is free.
 
-        `more`: degree, seconds, model_mb, workload, rows, weights; see `synth.wanted.Wanted`.
+        `public`: a public table with the same columns, by which mst selects for free. `more`: degree, seconds,
+        model_mb, workload, rows, weights, marginals, adjacent; see `synth.wanted.Wanted`.
         """
         from discreet.synth.fit import synthesize
         from discreet.synth.fitting import silent
@@ -263,7 +266,14 @@ class Project:
         self._private(name)
         told = constraints_of(constraints, self.known_version(name).schema)
         wanted = Wanted.of(
-            epsilon=epsilon, delta=delta, kind=model, columns=columns, constraints=told, fresh=fresh, **more
+            epsilon=epsilon,
+            delta=delta,
+            kind=model,
+            columns=columns,
+            constraints=told,
+            public=public,
+            fresh=fresh,
+            **more,
         )
         return synthesize(
             wanted,
@@ -272,8 +282,15 @@ class Project:
             curator=self.curator,
             asker=asker,
             order=[column.name for column in self.table(name).schema.columns],
+            public=None if public is None else self._public(public),
             progress=progress or silent,
         )
+
+    def _public(self, name: str) -> PublicTable:
+        read = self.versions.catalog()[self.table(name).name].public
+        if read is None:
+            raise UsageError(f"{name!r} is not public", hint="declare it with public = true, if it is")
+        return read()
 
     def compare(
         self, model: Model, *, epsilon: object, delta: object = None, analyst: str | None = None, fresh: bool = False

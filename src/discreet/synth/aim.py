@@ -8,6 +8,7 @@ one. Where a measurement did not move the model beyond its noise, the rest of th
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
@@ -77,7 +78,8 @@ def aim(task: Task) -> Fit:
     named = measured_together(task, told, task.marginals, min(share * len(task.marginals), program.left / 2))
     measured = (*told.measured, *named)
     start = between(task, told, measured, iterations=200)
-    state = _State(model=start, measured=measured, share=share, sizes=_Sizes(told.sizes))
+    bound = [axes for axes, _ in task.constraints.on(told.attributes, told.total).allowed]
+    state = _State(model=start, measured=measured, share=share, sizes=_Sizes(told.sizes, bound))
     wanted = workload(task, told, order=task.workload or (2 if few else 3))
     while program.left > 0:
         task.progress("rounds", float(1 - program.left / budget))
@@ -142,13 +144,14 @@ def _chosen(task: Task, told: First, wanted: list[Axes], state: _State, law: Law
 class _Sizes:
     """How many cells a model has that is fitted to some marginals. It depends on who is measured with whom alone."""
 
-    def __init__(self, sizes: tuple[int, ...]) -> None:
+    def __init__(self, sizes: tuple[int, ...], bound: Sequence[Axes]) -> None:
         self._sizes = sizes
+        self._bound = frozenset(pair for each in bound for pair in combinations(each, 2))  # by constraints
         self._found: dict[frozenset[Axes], int] = {}
 
     def cells(self, known: list[Axes], own: Axes) -> float:
         """The cells with one marginal more; 0 where that adds none."""
-        edges = frozenset(pair for each in known for pair in combinations(each, 2))
+        edges = self._bound.union(pair for each in known for pair in combinations(each, 2))
         after = edges.union(combinations(own, 2))
         if after == edges:
             return 0

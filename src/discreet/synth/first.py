@@ -22,6 +22,10 @@ RARE = 3.0
 MOST_BINS = 32
 
 
+#: At an absurd epsilon noise is 0 to the last float; nothing divides by it.
+LEAST_VARIANCE = 1e-9
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class First:
     """What the histograms told: attributes with their cells, the table cut by them, and about how many rows."""
@@ -81,7 +85,7 @@ def _histograms(program: Program, cut: Cut, attributes: Sequence[Attribute], sha
     laws = [program.law(part) for part in parts]
     noisy = cut.measure([(place,) for place in range(len(attributes))], laws)
     return [
-        Histogram(values=values.astype(np.float64), variance=float(law.variance()))
+        Histogram(values=values.astype(np.float64), variance=max(float(law.variance()), LEAST_VARIANCE))
         for values, law in zip(noisy, laws, strict=True)
     ]
 

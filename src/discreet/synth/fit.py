@@ -10,13 +10,14 @@ from fractions import Fraction
 
 from discreet import exact
 from discreet.accounting.convert import rho_from_epsilon
-from discreet.accounting.events import Reserved
+from discreet.accounting.events import Reserved, to_data
 from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.region import Region
 from discreet.answers.sql import Asker
 from discreet.curator import Curator, Version
 from discreet.errors import BudgetExceeded, UsageError
-from discreet.program import Program
+from discreet.inference.fit import fit
+from discreet.program import Program, noise_sd
 from discreet.schema.column import Column
 from discreet.schema.schema import closest
 from discreet.sql.catalog import PublicTable
@@ -32,6 +33,9 @@ from discreet.synth.wanted import Wanted
 
 #: Such a part of delta finds the values of text columns; the rest converts rho.
 KEYS_PART = Fraction(1, 20)
+
+#: Noise of a standard deviation beyond this is not drawn.
+MOST_NOISE = 1e11
 
 
 def synthesize(
@@ -49,9 +53,9 @@ def synthesize(
 
     Guarantee: one charge of a reservation, and all that the model holds is drawn from it or public.
     """
-    columns = wanted_columns(version, wanted.columns, order)
+    columns = wanted_columns(version, wanted.columns)  # in the version's own order, whatever the file's is now
     if wanted.kind == "random":
-        return random_model(version, columns)
+        return random_model(version, shown(columns, order))
     needs = needs_of(columns, keys=_keys(guarantee, wanted) > 0)
     if all(attribute_of(column) is None and column.name not in (*needs.numbers, *needs.texts) for column in columns):
         raise UsageError(
@@ -60,6 +64,7 @@ def synthesize(
         )
     _refuse_unknown(wanted, columns, public)
     event = reservation(guarantee, wanted, texts=bool(needs.texts))
+    _refuse_impossible(wanted, columns, event, version)
     choice = chosen(wanted, columns, event, most_rows=version.schema.unit.rows)
     held, known = _reserve(wanted, event, version, curator, asker)
     program = Program(curator, version, held)
@@ -81,18 +86,18 @@ def synthesize(
         public=None if public is None else public_rows(public, attributes),
         progress=progress,
     )
-    fit = KINDS[choice.kind](task)
+    made = KINDS[choice.kind](task)
     model = Model(
         card=replace(
             _card(choice, wanted, event, program, version, delta=_delta(guarantee, wanted)),
             repeat=known,
             warnings=(*choice.warnings, *_described(columns, attributes, needs, version)),
         ),
-        columns=columns,
-        attributes=fit.attributes,
-        fitted=fit.fitted,
-        measured=fit.measured,
-        total_sd=fit.total_sd,
+        columns=shown(columns, order),
+        attributes=made.attributes,
+        fitted=made.fitted,
+        measured=made.measured,
+        total_sd=made.total_sd,
         constraints=wanted.constraints,
     )
     program.finish(json.dumps({"kind": "model", "model": choice.kind, "steps": program.steps}))
@@ -119,17 +124,35 @@ def _places(attributes: Sequence[Attribute], names: Sequence[str]) -> tuple[int,
     return tuple(place for place, attribute in enumerate(attributes) if attribute.name.lower() in wanted)
 
 
-def wanted_columns(version: Version, names: Sequence[str] | None, order: Sequence[str] = ()) -> tuple[Column, ...]:
-    """The columns that come out: all of the table's, or those that are named. `order`: as people know them."""
+def _refuse_impossible(wanted: Wanted, columns: Sequence[Column], event: Reserved, version: Version) -> None:
+    """What no fit could come to, as far as the declaration tells, is refused before anything is paid."""
+    finest = noise_sd(event, most_rows=version.schema.unit.rows, share=Fraction(1, 1000 * len(columns)))
+    if finest > MOST_NOISE:
+        raise UsageError(f"epsilon {exact.show(wanted.epsilon or Fraction(0))} is too small: all would be noise")
+    declared = [attribute for attribute in map(attribute_of, columns) if attribute is not None]
+    if not wanted.constraints.rules and not wanted.constraints.totals:
+        return
+    prepared = wanted.constraints.prepared(declared)
+    limits = wanted.constraints.on(prepared, 1.0)
+    fit([attribute.size for attribute in prepared], (), limits.total, allowed=limits.allowed, totals=limits.totals)
+
+
+def wanted_columns(version: Version, names: Sequence[str] | None) -> tuple[Column, ...]:
+    """The columns that are modelled: all of the table's, or those that are named."""
     known = version.schema.columns
-    if names is not None:
-        for name in names:
-            if version.schema.column(name) is None:
-                hint = closest(name, [column.name for column in known])
-                raise UsageError(f"table {version.table!r} has no column {name[:60]!r}", hint=hint)
-        known = tuple(column for column in known if column.name.lower() in [name.lower() for name in names])
+    if names is None:
+        return known
+    for name in names:
+        if version.schema.column(name) is None:
+            hint = closest(name, [column.name for column in known])
+            raise UsageError(f"table {version.table!r} has no column {name[:60]!r}", hint=hint)
+    return tuple(column for column in known if column.name.lower() in [name.lower() for name in names])
+
+
+def shown(columns: Sequence[Column], order: Sequence[str]) -> tuple[Column, ...]:
+    """The columns as they come out: in the order in which people know them."""
     places = {name.lower(): place for place, name in enumerate(order)}
-    return tuple(sorted(known, key=lambda column: places.get(column.name.lower(), len(places))))
+    return tuple(sorted(columns, key=lambda column: places.get(column.name.lower(), len(places))))
 
 
 def _delta(guarantee: Guarantee, wanted: Wanted) -> Fraction:
@@ -142,7 +165,7 @@ def _delta(guarantee: Guarantee, wanted: Wanted) -> Fraction:
 def _keys(guarantee: Guarantee, wanted: Wanted) -> Fraction:
     """The part of delta that finding values of text may cost, as for the keys of a question."""
     delta = _delta(guarantee, wanted)
-    return min(guarantee.keys, delta * KEYS_PART if guarantee.delta_rho else delta)
+    return min(guarantee.keys, delta * KEYS_PART)
 
 
 def reservation(guarantee: Guarantee, wanted: Wanted, *, texts: bool) -> Reserved:
@@ -182,7 +205,8 @@ def _described(
 
 def _reserve(wanted: Wanted, event: Reserved, version: Version, curator: Curator, asker: Asker) -> tuple[str, bool]:
     """The id of the reservation, one that is there for the same fit or a new charge; and whether it was there."""
-    told = json.dumps({"synth": wanted.data(), "table": version.table, "version": version.number}, sort_keys=True)
+    asked = {"synth": wanted.data(), "table": version.table, "version": version.number, "event": to_data(event)}
+    told = json.dumps(asked, sort_keys=True)
     question = hashlib.sha256(told.encode()).hexdigest()
     known = None if wanted.fresh else curator.ledger.reserved(version.table, version.number, question)
     if known is not None:

@@ -112,7 +112,7 @@ class Wanted:
             "epsilon": str(self.epsilon),
             "delta": str(self.delta),
             "kind": self.kind,
-            "columns": self.columns,
+            "columns": None if self.columns is None else sorted({name.lower() for name in self.columns}),
             "degree": self.degree,
             "seconds": str(self.seconds),
             "model_mb": str(self.model_mb),
