@@ -37,15 +37,36 @@ def test_axes_come_in_the_order_asked():
         assert table == pytest.approx(calibrated.project(axes), abs=1e-10)
 
 
+@pytest.mark.parametrize("limit", ["MOST_AT_ONCE", "MOST_BETWEEN"])
 @pytest.mark.parametrize("most", [1, 10, 50])
-def test_groups_that_are_made_in_parts(monkeypatch, most):
+def test_groups_that_are_made_in_parts(monkeypatch, most, limit):
     calibrated = model(7)
     asked = list(itertools.combinations(range(8), 3))
-    monkeypatch.setattr(candidates, "MOST_AT_ONCE", most)
+    monkeypatch.setattr(candidates, limit, most)
     found = dict(projections(calibrated, asked))
     assert found.keys() == set(asked)
     for axes, table in found.items():
         assert table == pytest.approx(calibrated.project(axes), abs=1e-10)
+
+
+def test_nothing_between_two_products_is_larger_than_allowed(monkeypatch):
+    """A pair whose attributes lie behind two edges of a large clique: no table of all that is ever made."""
+    calibrated = model(7)
+    asked = list(itertools.combinations(range(8), 3))
+    made, plain = [], candidates.product
+
+    def product(*given):
+        found = plain(*given)
+        made.append(found[0].size)
+        return found
+
+    monkeypatch.setattr(candidates, "product", product)
+    list(projections(calibrated, asked))
+    largest = max(made)
+    made.clear()
+    monkeypatch.setattr(candidates, "MOST_BETWEEN", 1)
+    list(projections(calibrated, asked))
+    assert max(made) < largest
 
 
 @pytest.mark.parametrize("copy", [0, 1e9])

@@ -72,12 +72,6 @@ def test_it_can_be_printed(project):
     assert shown == "Synthesizer(table='people', epsilon=0.5, model='mst')"
 
 
-def test_a_clone_by_scikit_learn_itself(project):
-    base = pytest.importorskip("sklearn.base")
-    made = base.clone(Synthesizer(project, "people", epsilon=1))
-    assert made.project is project and made.epsilon == 1
-
-
 def test_a_clone_of_a_fitted_one_is_not_fitted_and_shares_the_project(project):
     synthesizer = Synthesizer(project, "people", epsilon=1, model="independent").fit()
     made = synthesizer.__sklearn_clone__()

@@ -9,8 +9,10 @@ one after the other and dropped, so memory stays bounded.
 from __future__ import annotations
 
 import itertools
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +23,9 @@ from discreet.inference.tree import Calibrated
 
 #: A group's result is at most about this many cells (32 MB); a larger one is made in parts.
 MOST_AT_ONCE = 2**22
+
+#: What stands between two products is at most about this many cells (128 MB); a larger one is made in slices.
+MOST_BETWEEN = 2**24
 
 #: How many multiplications take as long as copying one number.
 COPY = 10
@@ -107,18 +112,51 @@ def _group(
     stacks = [_narrowed(stack, members, cells_of(sizes, base[1])) for stack in stacks]
     stacks.sort(key=lambda stack: stack.table.shape[-1])  # what stands between two products is then smallest
     widths = [stack.table.shape[-1] for stack in stacks]
-    if len(members) > 1 and cells_of(sizes, own) * int(np.prod(widths)) > MOST_AT_ONCE:
+    result = cells_of(sizes, own) * math.prod(widths)
+    if len(members) > 1 and (result > MOST_AT_ONCE or _between(own, stacks, sizes) > MOST_BETWEEN):
         widest = stacks[int(np.argmax([len(stack.starts) for stack in stacks]))]
         for part in _halves(members, widest):
             yield from _group(base, own, stacks, part, sizes)
         return
+    table, axes = _multiplied(base, own, stacks, sizes)
+    for attributes in members:
+        yield attributes, _cut(table, axes, attributes, stacks)
+
+
+def _between(own: frozenset[int], stacks: list[Stack], sizes: tuple[int, ...]) -> int:
+    """The most cells that stand between two products."""
+    width, most = 1, 0
+    for number, stack in enumerate(stacks):
+        width *= stack.table.shape[-1]
+        later = {held for other in stacks[number + 1 :] for held in other.separator}
+        most = max(most, cells_of(sizes, {*own, *later}) * width)
+    return most
+
+
+def _multiplied(
+    base: tuple[Table, Axes], own: frozenset[int], stacks: list[Stack], sizes: tuple[int, ...]
+) -> tuple[Table, Axes]:
+    """The base times each stack; slice by slice of the first one where all of it would not fit."""
+    width = stacks[0].table.shape[-1] if stacks else 1
+    step = max(1, width * MOST_BETWEEN // max(1, _between(own, stacks, sizes)))
+    if step >= width:
+        return _product(base, own, stacks)
+    first, *others = stacks
+    slices = [
+        _product(base, own, [replace(first, table=first.table[..., start : start + step]), *others])
+        for start in range(0, width, step)
+    ]
+    axes = slices[0][1]
+    return np.concatenate([table for table, _ in slices], axis=axes.index(STACK)), axes
+
+
+def _product(base: tuple[Table, Axes], own: frozenset[int], stacks: list[Stack]) -> tuple[Table, Axes]:
     table, axes = base
     for number, stack in enumerate(stacks):
         later = {held for other in stacks[number + 1 :] for held in other.separator}
         stack_axes = (*stack.separator, STACK - number)
         table, axes = product(table, axes, stack.table, stack_axes, {*own, *later, *range(STACK - number, 0)})
-    for attributes in members:
-        yield attributes, _cut(table, axes, attributes, stacks)
+    return table, axes
 
 
 def _narrowed(stack: Stack, members: list[Axes], cells: int) -> Stack:
