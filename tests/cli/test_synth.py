@@ -160,3 +160,16 @@ def test_what_a_fit_and_a_sample_tell(project, tmp_path, capsys):
     run(capsys, tmp_path, "synth", "fit", "visits", "--model", "random")
     code, _, errors = say(capsys, tmp_path, "synth", "sample", "-n", "1")
     assert code == 0 and "says nothing about the data" in errors
+
+
+def test_what_an_expert_names_is_measured(project, tmp_path, capsys):
+    words = ("synth", "fit", "visits", "--epsilon", "1", "--model", "mst")
+    code, _, _ = run(capsys, tmp_path, *words, "--marginal", "sex, age", "-o", str(tmp_path / "m.json"))
+    assert code == 0
+    model = discreet.load(tmp_path / "m.json")
+    wanted = {model.place("sex"), model.place("age")}
+    assert any(wanted <= set(each.attributes) for each in model.measured)
+    assert run(capsys, tmp_path, *words, "--marginal", "sex,agee")[0] == 2
+    assert run(capsys, tmp_path, *words, "--weight", "sex,age")[0] == 2
+    aim = ("synth", "fit", "visits", "--epsilon", "1", "--model", "aim")
+    assert run(capsys, tmp_path, *aim, "--weight", "sex,age=5")[0] == 0

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.accounting.events import Gaussian, Loss, Reserved, Together, loss, to_data
-from discreet.errors import LedgerFault, LedgerLocked, LedgerTampered, UsageError
+from discreet.errors import BudgetExceeded, LedgerFault, LedgerLocked, LedgerTampered, UsageError
 from discreet.ledger import repair
 from discreet.ledger.ledger import Ledger
-from ledger.ledgers import ask, copy_ledger, gaussian, guarantee, laplace, make
+from ledger.ledgers import WHOLE, ask, copy_ledger, gaussian, guarantee, laplace, make
 
 RHO = Fraction(1, 10)
 RESERVED = Reserved(epsilon=None, rho=RHO, delta=Fraction(0))
@@ -109,6 +109,29 @@ def test_a_step_of_this_number_is_drawn_once(ledger: Ledger, path: Path):
         assert other.step(charge.id, gaussian(RHO / 2), of="two", number=2).id == f"{charge.id}.2"
         with pytest.raises(UsageError, match="out of order"):
             ledger.step(charge.id, gaussian(RHO / 4), of="three", number=4)
+
+
+def test_the_same_fit_is_charged_once_by_two_processes(ledger: Ledger, path: Path):
+    def reserve(book: Ledger, **more):
+        return book.charge(
+            population="patients",
+            table="patients",
+            version=1,
+            region=WHOLE,
+            event=RESERVED,
+            question="fit",
+            price=1,
+            **more,
+        )
+
+    with Ledger.open(path) as other:
+        first = reserve(ledger, once=True)
+        assert reserve(other, once=True).id == first.id
+        with pytest.raises(BudgetExceeded):
+            reserve(other)  # a second one does not fit
+    ledger.fail(first.id)
+    with pytest.raises(BudgetExceeded):
+        reserve(ledger, once=True)  # a failed one cannot go on
 
 
 def test_no_step_before_the_last_one_was_answered(ledger: Ledger):

@@ -36,6 +36,12 @@ def fit(
     seconds: Annotated[str | None, typer.Option("--seconds", help="About how long the fit may take.")] = None,
     rows: Annotated[str | None, typer.Option("--rows", help="The number of rows, where that is public.")] = None,
     public: Annotated[str | None, typer.Option("--public", help="A public table by which mst selects, free.")] = None,
+    marginal: Annotated[
+        list[str] | None, typer.Option("--marginal", help="Columns a,b to be measured together in any case.")
+    ] = None,
+    weight: Annotated[
+        list[str] | None, typer.Option("--weight", help="a,b=5: how much these columns together matter.")
+    ] = None,
     constraints: Annotated[Path | None, typer.Option("--constraints", help="A file of facts to keep exactly.")] = None,
     analyst: Annotated[str | None, typer.Option("--analyst", help="Who asks.")] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Fit anew, charged, though it was fitted before.")] = False,
@@ -59,6 +65,8 @@ def fit(
             seconds=seconds,
             rows=rows,
             public=public,
+            marginals=[_names(text) for text in marginal or []],
+            weights=dict(_weight(text) for text in weight or []),
             constraints=constraints,
             analyst=analyst,
             fresh=fresh,
@@ -157,6 +165,17 @@ def _model(path: Path | None, project: Path, output: Path | None) -> tuple[Model
     if output is not None and path.exists() and output.resolve() == path.resolve():
         raise UsageError("that would overwrite the model")
     return Model.load(path), path
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def _weight(text: str) -> tuple[tuple[str, ...], int]:
+    names, sign, number = text.rpartition("=")
+    if not sign or not number.strip().isdecimal() or len(number) > 6:
+        raise UsageError(f"--weight needs COLUMNS=NUMBER, got {text[:60]!r}", hint="--weight age,income=5")
+    return _names(names), int(number)
 
 
 def _plain(value: Any) -> Any:

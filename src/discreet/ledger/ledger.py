@@ -206,10 +206,12 @@ class Ledger:
         price: object,
         analyst: str | None = None,
         quota: Fraction | None = None,
+        once: bool = False,
     ) -> Charge:
         """Charge an event to a population, or refuse. When this returns, the charge is on the disk.
 
-        `quota`: the most that this analyst may have paid in all, by the prices of their questions.
+        `quota`: the most that this analyst may have paid in all, by the prices of their questions. `once`: a
+        reservation for the same question that can go on is returned, and not charged again.
 
         Guarantee: after every charge that returns, the accepted history satisfies the two-filter rule.
         Because: the decision reads a history that holds every committed charge (the newest entries are
@@ -230,6 +232,9 @@ class Ledger:
             "price": exact.write(exact.positive(price, name="epsilon", most=MAX_QUESTION_EPSILON)),
         }
         with self._journal.section():
+            held = self._reserved(table, version, question) if once else None
+            if held is not None:
+                return self.state.charges[held.id]
             account = self._chargeable(population, table, version)
             if quota is not None:
                 check_quota(account, analyst, needed=exact.number(price, name="epsilon"), quota=quota)
@@ -332,12 +337,14 @@ class Ledger:
 
     def reserved(self, table: str, version: int, question: str) -> Reservation | None:
         """The newest reservation for a question about a version that can still go on, or is complete."""
-        state = self.refresh()
-        for held in reversed(state.reservations.values()):
-            charge = state.charges[held.id]
-            if (charge.table, charge.version, charge.question) == (table, version, question) and (
-                not held.closed or held.id in state.answers
-            ):
+        self.refresh()
+        return self._reserved(table, version, question)
+
+    def _reserved(self, table: str, version: int, question: str) -> Reservation | None:
+        for held in reversed(self.state.reservations.values()):
+            charge = self.state.charges[held.id]
+            same = (charge.table, charge.version, charge.question) == (table, version, question)
+            if same and (not held.closed or held.id in self.state.answers):
                 return held
         return None
 

@@ -222,6 +222,7 @@ def _reserve(wanted: Wanted, event: Reserved, version: Version, curator: Curator
             price=wanted.epsilon,
             analyst=asker.name,
             quota=asker.quota,
+            once=not wanted.fresh,
         )
     except BudgetExceeded as problem:
         if "for its keys" in problem.reason:

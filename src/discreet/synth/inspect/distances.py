@@ -46,7 +46,8 @@ class Plan:
 
     def digest(self) -> str:
         """What makes two comparisons the same one."""
-        found = hashlib.sha256(json.dumps([PARTS, self.sets, self.groups]).encode())
+        attributes = [[attribute.axis().to_data(), attribute.groups.tolist()] for attribute in self.model.attributes]
+        found = hashlib.sha256(json.dumps([PARTS, self.sets, self.groups, attributes]).encode())
         for place in range(len(self.sets)):
             found.update(self.estimate(place).astype("<i8").tobytes())
         return found.hexdigest()
