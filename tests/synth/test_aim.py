@@ -81,3 +81,8 @@ def test_the_workload_has_no_large_tables(tmp_path):
     wanted = aim_file.workload(Task(), Told(), order=3)
     assert (0,) in wanted and (0, 2) in wanted and (0, 1) not in wanted and (0, 1, 2) not in wanted
     assert all(math.prod(Told.sizes[place] for place in own) <= aim_file.MOST_TABLE for own in wanted)
+
+
+def test_sizes_count_what_constraints_bind():
+    bound = aim_file._Sizes((10, 10, 10), [(0, 2)])
+    assert bound.cells([(0, 1)], (1, 2)) == 1000 > aim_file._Sizes((10, 10, 10)).cells([(0, 1)], (1, 2))

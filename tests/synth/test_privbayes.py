@@ -27,6 +27,8 @@ def test_no_more_parents_than_asked(tmp_path, degree):
 
 
 def test_noise_leaves_one_parent(tmp_path):
-    """At epsilon 0.05 no table of three is useful, whatever was asked."""
+    """At epsilon 0.05 no table of three with more than a few cells is useful, whatever was asked."""
     model = fit(planted(tmp_path, rows=400), kind="privbayes", epsilon="0.05", degree=3)
-    assert max(len(each.attributes) for each in model.measured) <= 2
+    for each in model.measured:
+        sd = each.variance**0.5
+        assert len(each.attributes) <= 2 or each.values.size <= model.total / (3.9 * sd) + 1

@@ -144,7 +144,7 @@ def _chosen(task: Task, told: First, wanted: list[Axes], state: _State, law: Law
 class _Sizes:
     """How many cells a model has that is fitted to some marginals. It depends on who is measured with whom alone."""
 
-    def __init__(self, sizes: tuple[int, ...], bound: Sequence[Axes]) -> None:
+    def __init__(self, sizes: tuple[int, ...], bound: Sequence[Axes] = ()) -> None:
         self._sizes = sizes
         self._bound = frozenset(pair for each in bound for pair in combinations(each, 2))  # by constraints
         self._found: dict[frozenset[Axes], int] = {}

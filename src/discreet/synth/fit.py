@@ -35,7 +35,7 @@ from discreet.synth.wanted import Wanted
 KEYS_PART = Fraction(1, 20)
 
 #: Noise of a standard deviation beyond this is not drawn.
-MOST_NOISE = 1e11
+MOST_NOISE = 5e11
 
 
 def synthesize(
@@ -126,7 +126,7 @@ def _places(attributes: Sequence[Attribute], names: Sequence[str]) -> tuple[int,
 
 def _refuse_impossible(wanted: Wanted, columns: Sequence[Column], event: Reserved, version: Version) -> None:
     """What no fit could come to, as far as the declaration tells, is refused before anything is paid."""
-    finest = noise_sd(event, most_rows=version.schema.unit.rows, share=Fraction(1, 1000 * len(columns)))
+    finest = noise_sd(event, most_rows=version.schema.unit.rows, share=Fraction(1, 30 * len(columns)))
     if finest > MOST_NOISE:
         raise UsageError(f"epsilon {exact.show(wanted.epsilon or Fraction(0))} is too small: all would be noise")
     declared = [attribute for attribute in map(attribute_of, columns) if attribute is not None]
