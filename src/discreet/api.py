@@ -311,22 +311,6 @@ class Project:
             fresh=fresh,
         )
 
-    def save_model(self, model: Model) -> Path:
-        """Keep a model in the project, as the newest."""
-        folder = self.folder / ".discreet" / "models"
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path = folder / f"{model.card.release or f'random-{model.card.table}-{model.card.version}'}.npz"
-        model.save(path)
-        return path
-
-    def newest_model(self) -> Path:
-        """The file of the model that was fitted last."""
-        found = (self.folder / ".discreet" / "models").glob("*.npz")
-        newest = max(found, key=lambda path: path.stat().st_mtime_ns, default=None)
-        if newest is None:
-            raise UsageError("no model was fitted in this project", hint="discreet synth fit TABLE --epsilon 1")
-        return newest
-
     def _private(self, name: str) -> Table:
         table = self.table(name)
         if table.public:

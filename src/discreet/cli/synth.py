@@ -51,6 +51,7 @@ def fit(
 ) -> None:
     """Fit a model of a table. Charged once; the same fit again is free."""
     import discreet
+    from discreet.synth.kept import keep
 
     found = discreet.open(project)
     writable(output, found)
@@ -72,7 +73,7 @@ def fit(
             fresh=fresh,
             progress=tell,
         )
-    saved = found.save_model(made)
+    saved = keep(found.folder, made)
     if output is not None:
         made.save(output)
     data, text = _fitted(made, output or saved)
@@ -146,6 +147,7 @@ def _model(path: Path | None, project: Path, output: Path | None) -> tuple[Model
     """The model that is meant; an output must not overwrite the project."""
     import discreet
     from discreet.errors import ProjectError
+    from discreet.synth.kept import newest
     from discreet.synth.model import Model
 
     found: Project | None
@@ -161,7 +163,7 @@ def _model(path: Path | None, project: Path, output: Path | None) -> tuple[Model
         raise UsageError(f"{str(output)!r} cannot be written: there is no such folder, or it is one")
     if path is None:
         assert found is not None
-        path = found.newest_model()
+        path = newest(found.folder)
     if output is not None and path.exists() and output.resolve() == path.resolve():
         raise UsageError("that would overwrite the model")
     return Model.load(path), path

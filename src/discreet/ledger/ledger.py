@@ -232,7 +232,7 @@ class Ledger:
             "price": exact.write(exact.positive(price, name="epsilon", most=MAX_QUESTION_EPSILON)),
         }
         with self._journal.section():
-            held = self._reserved(table, version, question) if once else None
+            held = self.state.reserved(table, version, question) if once else None
             if held is not None:
                 return self.state.charges[held.id]
             account = self._chargeable(population, table, version)
@@ -337,16 +337,7 @@ class Ledger:
 
     def reserved(self, table: str, version: int, question: str) -> Reservation | None:
         """The newest reservation for a question about a version that can still go on, or is complete."""
-        self.refresh()
-        return self._reserved(table, version, question)
-
-    def _reserved(self, table: str, version: int, question: str) -> Reservation | None:
-        for held in reversed(self.state.reservations.values()):
-            charge = self.state.charges[held.id]
-            same = (charge.table, charge.version, charge.question) == (table, version, question)
-            if same and (not held.closed or held.id in self.state.answers):
-                return held
-        return None
+        return self.refresh().reserved(table, version, question)
 
     def fail(self, id_: str) -> None:
         """Say that a charged question could not be completed. The charge stays; the third locks the table."""

@@ -114,6 +114,15 @@ class State:
             raise UsageError(f"the ledger knows no version {number} of {table!r}")
         return found
 
+    def reserved(self, table: str, version: int, question: str) -> Reservation | None:
+        """The newest reservation for a question about a version that can still go on, or is complete."""
+        for held in reversed(self.reservations.values()):
+            charge = self.charges[held.id]
+            same = (charge.table, charge.version, charge.question) == (table, version, question)
+            if same and (not held.closed or held.id in self.answers):
+                return held
+        return None
+
     def locked(self, table: str) -> bool:
         """Whether too many charged questions on this table failed."""
         return self.failures.get(table, 0) >= MOST_FAILURES
@@ -219,7 +228,8 @@ class State:
         _book(account, key, body, region=canonical(body["region"]), cost=charge.cost, seq=entry.seq)
         self.charges[charge.id] = charge
         if body["event"]["kind"] == "reserved":
-            self.reservations[charge.id] = Reservation(id=charge.id, event=_reserved(body["event"]))
+            event = cast(events.Reserved, events.from_data(body["event"]))
+            self.reservations[charge.id] = Reservation(id=charge.id, event=event)
         if charge.analyst is not None:
             paid = (charge.analyst, body["price"])
             account.prices[paid] = account.prices.get(paid, 0) + 1
@@ -306,12 +316,6 @@ class State:
         for table in body["tables"]:
             self.forgotten.setdefault(str(table), {})[body["tag"]] = str(body["key"])
         return Touched()
-
-
-def _reserved(data: dict[str, Any]) -> events.Reserved:
-    event = events.from_data(data)
-    assert isinstance(event, events.Reserved)
-    return event
 
 
 def _cost(body: dict[str, Any]) -> Cost:

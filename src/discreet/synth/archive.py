@@ -132,6 +132,7 @@ def _members(stream: IO[bytes]) -> dict[str, NDArray[Any]]:
             if sum(entry.file_size for entry in entries) > MOST_ARRAYS or len(entries) > 100_000:
                 raise ValueError("it is too large")
             return {entry.filename.removesuffix(".npy"): _array(archive, entry) for entry in entries}
+    # What zipfile raises on strange files: NotImplementedError is an unknown compression, RuntimeError a password.
     except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, zlib.error):
         raise ValueError("it is damaged, or was cut short") from None
 
