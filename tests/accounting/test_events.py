@@ -12,7 +12,6 @@ from discreet.accounting.events import (
     Laplace,
     Loss,
     PermuteAndFlip,
-    Response,
     Threshold,
     Together,
     loss,
@@ -25,7 +24,6 @@ EXAMPLES = [
     (Gaussian(sigma2=Fraction(8), l2_squared=4), Loss(epsilon=None, rho=Fraction(1, 4))),
     (Exponential(epsilon=HALF), Loss(epsilon=HALF, rho=Fraction(1, 32))),
     (PermuteAndFlip(epsilon=HALF), Loss(epsilon=HALF, rho=Fraction(1, 8))),
-    (Response(epsilon=HALF, choices=2), Loss(epsilon=HALF, rho=Fraction(1, 8))),
     (
         Threshold(scale=Fraction(2), l1=1, delta=Fraction(1, 10**7)),
         Loss(epsilon=HALF, rho=Fraction(1, 8), delta=Fraction(1, 10**7)),

@@ -12,7 +12,6 @@ from discreet.accounting import events
 from discreet.mechanisms.exponential import Exponential, PermuteAndFlip
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.mechanisms.response import RandomizedResponse, TwoCoins
 from discreet.mechanisms.threshold import Threshold, delta_of, threshold_for
 from noise.divergence import hockey_stick, shifted
 
@@ -187,22 +186,3 @@ def test_threshold_delta_is_exact():
     for keys, delta in ((1, Fraction(1, 10**6)), (50, Fraction(1, 10**9)), (1000, Fraction(9, 10))):
         threshold, found = threshold_for(law, keys_per_person=keys, delta=delta)
         assert found <= delta < delta_of(law, keys_per_person=keys, threshold=threshold - 1)
-
-
-@pytest.mark.parametrize("choices", [2, 5])
-@pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(11, 10), Fraction(30)], ids=str)
-def test_response(choices, epsilon):
-    truth, lie = RandomizedResponse(epsilon=epsilon, choices=choices).law()
-    assert truth[0] + (choices - 1) * lie[0] <= 1 <= truth[1] + (choices - 1) * lie[1]
-    here, there = [truth] + [lie] * (choices - 1), [lie, truth] + [lie] * (choices - 2)
-    assert hockey_stick(here, there, epsilon)[1] < NOTHING
-    assert hockey_stick(here, there, epsilon * Fraction(99, 100))[0] > 0
-
-
-def test_two_coins():
-    truth, lie = TwoCoins().law()
-    epsilon = TwoCoins().event().epsilon
-    assert truth == 1 - lie == Fraction(3, 4)
-    assert truth <= exact.exp(epsilon, up=True) * lie
-    assert hockey_stick([(truth, truth), (lie, lie)], [(lie, lie), (truth, truth)], epsilon)[1] < Fraction(1, 10**17)
-    assert exact.ln(Fraction(3), up=True) <= epsilon < exact.ln(Fraction(3), up=False) + Fraction(1, 10**17)

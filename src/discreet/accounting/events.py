@@ -122,18 +122,6 @@ class TopK:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Response:
-    """One answer randomized among `choices` on the respondent's own device. Loss: epsilon."""
-
-    epsilon: Fraction
-    choices: int
-
-    def __post_init__(self) -> None:
-        if self.epsilon <= 0 or self.choices < 2:
-            raise ValueError(f"not a response event: {self}")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Gap:
     """Losses that a rolled-back ledger forgot, charged anew as a bound. `epsilon` None: no pure bound."""
 
@@ -185,7 +173,7 @@ class Together:
             raise ValueError("an empty bundle of events")
 
 
-Event = Laplace | Gaussian | Exponential | PermuteAndFlip | Threshold | TopK | Response | Gap | Reserved | Together
+Event = Laplace | Gaussian | Exponential | PermuteAndFlip | Threshold | TopK | Gap | Reserved | Together
 
 
 def loss(event: Event) -> Loss:
@@ -201,7 +189,7 @@ def loss(event: Event) -> Loss:
             return Loss(epsilon=None, rho=Fraction(l2_squared) / (2 * sigma2))
         case Exponential(epsilon=epsilon):
             return Loss(epsilon=epsilon, rho=epsilon**2 / 8)
-        case PermuteAndFlip(epsilon=epsilon) | Response(epsilon=epsilon):
+        case PermuteAndFlip(epsilon=epsilon):
             return _pure(epsilon)
         case Threshold(scale=scale, l1=l1, delta=delta):
             epsilon = Fraction(l1) / scale
@@ -236,7 +224,6 @@ _KINDS: dict[str, type[Any]] = {
     "permute-and-flip": PermuteAndFlip,
     "threshold": Threshold,
     "top-k": TopK,
-    "response": Response,
     "gap": Gap,
     "reserved": Reserved,
 }

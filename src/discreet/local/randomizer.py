@@ -1,0 +1,112 @@
+"""What every randomizer is: a report of so many bytes, made on the device, and an estimate made at home.
+
+A batch of reports is a matrix of bytes, one row each. So a report is the same thing on the wire, in
+the collector's store and here, and a million of them are one array.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet import exact
+from discreet.errors import UsageError
+from discreet.mechanisms.bits import Bits, system
+
+Reports = NDArray[np.uint8]
+#: Answers as they are given; an array for speed.
+Values = Sequence[Any] | NDArray[Any]
+#: The collector takes no longer one (as JSON, about 16 KB).
+WIDEST = 12_000
+
+
+class Randomizer(ABC):
+    """One way to noise an answer.
+
+    Guarantee: `epsilon`-differentially private for each report, whoever sees it: any report is at most
+        e^epsilon times as likely for one answer as for any other. `epsilon` is computed from the whole
+        numbers that the coins use, rounded up, and is never more than was asked for.
+    """
+
+    __slots__ = ("asked", "epsilon", "width")
+
+    #: The name in parameters and on the command line.
+    protocol: ClassVar[str]
+
+    #: What was asked for.
+    asked: Fraction
+    #: What a report costs.
+    epsilon: Fraction
+    #: How many bytes a report has.
+    width: int
+
+    @abstractmethod
+    def noised(self, values: Values, *, bits: Bits) -> Reports:
+        """A report for each answer; refuses an answer outside the domain before any coin is flipped."""
+
+    @abstractmethod
+    def valid(self, reports: Reports) -> NDArray[np.bool_]:
+        """Which reports this randomizer can have made."""
+
+    @abstractmethod
+    def options(self) -> dict[str, Any]:
+        """What it was made from beside epsilon, as JSON: `read` makes it again."""
+
+    @abstractmethod
+    def numbers(self) -> dict[str, Any]:
+        """The whole numbers that a device needs to flip its coins, as JSON."""
+
+    def randomize(self, value: Any, *, bits: Bits | None = None) -> bytes:
+        """On the device: one answer as the bytes that may be sent."""
+        return bytes(self.noised([value], bits=bits or system())[0])
+
+    def randomize_all(self, values: Values, *, bits: Bits | None = None) -> Reports:
+        """Many answers at once, as if each had been randomized on a device of its own."""
+        return self.noised(values, bits=bits or system())
+
+    def matrix(self, reports: Reports | Sequence[bytes]) -> Reports:
+        """Reports as a matrix, checked: what this randomizer cannot have made is refused."""
+        if isinstance(reports, np.ndarray):
+            found = reports
+        else:
+            if any(len(report) != self.width for report in reports):
+                raise UsageError(f"A report of {self.protocol} has {self.width} bytes here.")
+            found = np.frombuffer(b"".join(reports), dtype=np.uint8).reshape(len(reports), self.width)
+        if found.dtype != np.uint8 or found.ndim != 2 or found.shape[1] != self.width:
+            raise UsageError(f"A report of {self.protocol} has {self.width} bytes here.")
+        if not self.valid(found).all():
+            raise UsageError(f"A report that {self.protocol} cannot have made is among these.")
+        return found
+
+    def parameters(self) -> dict[str, Any]:
+        """All that a device or a collector needs to know, as JSON."""
+        return {
+            "protocol": self.protocol,
+            "epsilon": exact.write(self.asked),
+            "costs": exact.write(self.epsilon),
+            "width": self.width,
+            "options": self.options(),
+            "numbers": self.numbers(),
+        }
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {exact.show(self.epsilon, up=True)} a report of {self.width} bytes>"
+
+
+def read(parameters: Mapping[str, Any], kinds: Mapping[str, type[Randomizer]]) -> Randomizer:
+    """The randomizer that `parameters()` described. Numbers that do not follow from its epsilon are refused."""
+    kind = kinds.get(str(parameters.get("protocol")))
+    if kind is None:
+        raise UsageError(f"There is no protocol {parameters.get('protocol')!r}.", hint=f"One of {', '.join(kinds)}.")
+    try:
+        made = kind(epsilon=exact.read(parameters["epsilon"]), **parameters["options"])  # type: ignore[call-arg]
+    except (KeyError, TypeError, ValueError) as error:
+        raise UsageError(f"These are no parameters of {kind.protocol}.") from error
+    if made.parameters() != dict(parameters):
+        raise UsageError(f"These numbers are not the ones that {kind.protocol} uses at this epsilon.")
+    return made

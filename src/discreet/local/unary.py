@@ -1,0 +1,122 @@
+"""Unary encoding: one bit for each choice, each bit flipped by a coin of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.local import coins
+from discreet.local.choices import Choices, narrow
+from discreet.local.coins import PLANES, Coin
+from discreet.local.randomizer import Reports
+from discreet.mechanisms.bits import Bits
+
+#: Bits at a time: a batch of reports is made in pieces that stay in the cache.
+_PIECE = 1 << 22
+#: The lowest bit of each of eight bytes.
+_EIGHT_ONES = np.uint64(0x0101010101010101)
+
+
+class Unary(Choices):
+    """One bit a choice: the respondent's own is 1 with probability `own`, every other with `other`.
+
+    Guarantee: epsilon-differentially private for each report.
+    Because: bits are independent, and two answers change the law of two of them, their own: the ratio of
+        likelihoods is at most own (1 - other) / (other (1 - own)).
+    """
+
+    __slots__ = ("other", "own")
+
+    own: Coin
+    other: Coin
+
+    def _finish(self) -> None:
+        own, other = self.own.chance, self.other.chance
+        self.epsilon = coins.epsilon_of(own * (1 - other) / (other * (1 - own)))
+        self.width = narrow(-(-len(self.choices) // 8), self.protocol)
+
+    def reports(self, codes: NDArray[np.int64], *, bits: Bits) -> Reports:
+        made = np.empty((codes.size, self.width), dtype=np.uint8)
+        rows = max(1, _PIECE // len(self.choices))
+        for start in range(0, codes.size, rows):
+            made[start : start + rows] = self._piece(codes[start : start + rows], bits)
+        return made
+
+    def _piece(self, codes: NDArray[np.int64], bits: Bits) -> Reports:
+        """All bits by the other coin, row by row; then each row's own bit by its own coin."""
+        flipped = self.other.flips(codes.size * len(self.choices), bits=bits).reshape(codes.size, len(self.choices))
+        flipped[np.arange(codes.size), codes] = self.own.flips(codes.size, bits=bits)
+        return np.packbits(flipped, axis=1)
+
+    def valid(self, reports: Reports) -> NDArray[np.bool_]:
+        """Any bits may be set but those that fill up the last byte."""
+        spare = 8 * self.width - len(self.choices)
+        return np.asarray(reports[:, -1] & ((1 << spare) - 1) == 0)
+
+    def supports(self, reports: Reports) -> NDArray[np.int64]:
+        return bit_counts(reports)[: len(self.choices)]
+
+    @property
+    def chances(self) -> tuple[Fraction, Fraction]:
+        return self.own.chance, self.other.chance
+
+    def numbers(self) -> dict[str, Any]:
+        return {
+            "own": self.own.heads,
+            "other": self.other.heads,
+            "planes": self.own.planes,
+            "choices": len(self.choices),
+        }
+
+
+class SymmetricUnary(Unary):
+    """Every bit is told wrongly with the same probability, 1 / (1 + e^(epsilon/2)): RAPPOR's one-time noise."""
+
+    __slots__ = ()
+
+    protocol = "symmetric-unary"
+
+    def __init__(self, choices: Sequence[str], *, epsilon: object, planes: int = PLANES) -> None:
+        self._declare(choices)
+        self.asked = coins.asked(epsilon)
+        self.other = Coin(heads=coins.heads_for(1 / (1 + coins.growth(self.asked / 2)), planes=planes), planes=planes)
+        self.own = Coin(heads=self.other.sides - self.other.heads, planes=planes)
+        self._finish()
+
+
+class OptimisedUnary(Unary):
+    """The respondent's own bit is a fair coin, every other is 1 with probability 1 / (1 + e^epsilon).
+
+    Of all unary encodings the one with the least variance where each choice is rare.
+    """
+
+    __slots__ = ()
+
+    protocol = "unary"
+
+    def __init__(self, choices: Sequence[str], *, epsilon: object, planes: int = PLANES) -> None:
+        self._declare(choices)
+        self.asked = coins.asked(epsilon)
+        self.other = Coin(heads=coins.heads_for(1 / (1 + coins.growth(self.asked)), planes=planes), planes=planes)
+        self.own = Coin(heads=self.other.sides // 2, planes=planes)
+        self._finish()
+
+
+def bit_counts(reports: Reports) -> NDArray[np.int64]:
+    """How many reports set each bit, the first bit of the first byte first.
+
+    Eight bytes are counted at once, in eight counters of one byte each, which 255 reports cannot overflow.
+    """
+    words = -(-reports.shape[1] // 8)
+    found = np.zeros((8 * words, 8), dtype=np.int64)
+    for start in range(0, len(reports), 255):
+        piece = np.zeros((min(255, len(reports) - start), 8 * words), dtype=np.uint8)
+        piece[:, : reports.shape[1]] = reports[start : start + 255]
+        for bit in range(8):
+            ones = (piece.view(np.uint64) >> np.uint64(7 - bit)) & _EIGHT_ONES
+            found[:, bit] += ones.sum(axis=0, dtype=np.uint64).view(np.uint8)
+    return found.ravel()[: 8 * reports.shape[1]]
