@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
+
 from discreet.local import coins
 from discreet.local.coins import Coin
 from discreet.local.randomizer import Randomizer
 from discreet.mechanisms import uniform
-from numpy.typing import NDArray
 
 Law = dict[bytes, Fraction]
 

@@ -6,14 +6,21 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
+
 from discreet.errors import UsageError
 from discreet.local import coins
 from discreet.local.choices import Choices
+from discreet.local.coins import Coin
+from discreet.local.hadamard import HadamardResponse
+from discreet.local.hashing import FastHashing, LocalHashing
 from discreet.local.response import RandomizedResponse
+from discreet.local.subset import SubsetSelection
 from discreet.local.unary import OptimisedUnary, SymmetricUnary
 from local.every import largest_ratio, law
 
-KINDS: list[type[Choices]] = [RandomizedResponse, SymmetricUnary, OptimisedUnary]
+#: Those whose reports are few enough to enumerate; hashing has a file of its own.
+KINDS: list[type[Choices]] = [RandomizedResponse, SymmetricUnary, OptimisedUnary, SubsetSelection, HadamardResponse]
 ABC = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"]
 
 
@@ -70,3 +77,40 @@ def test_the_two_coins_of_the_lecture() -> None:
     assert made.epsilon == coins.epsilon_of(Fraction(3))
     said = [b"\x00"] * 40 + [b"\x01"] * 60  # a = 0.4 said yes
     assert made.estimate(said).shares["yes"] == pytest.approx(2 * 0.4 - 0.5)
+
+
+class Fixed:
+    """Bits that are the same in every run, so that a test of an average cannot fail by chance. Never a device's."""
+
+    def __init__(self, seed: int) -> None:
+        self._generator = np.random.default_rng(seed)
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        return self._generator.integers(0, 2**64, size=count, dtype=np.uint64)
+
+
+@pytest.mark.parametrize("kind", [*KINDS, LocalHashing, FastHashing])
+def test_the_measured_error_is_the_stated_one(kind: type[Choices]) -> None:
+    """Twenty runs of 5,000 people with 100 choices, some far more popular than others."""
+    people = 1 / np.arange(1, 101) ** 1.1
+    codes = np.searchsorted(np.cumsum(people / people.sum()), (np.arange(5_000) + 0.5) / 5_000)
+    made = kind([str(code) for code in range(100)], epsilon="2")  # type: ignore[call-arg]
+    truth = np.bincount(codes, minlength=100).astype(np.float64)
+    found = [made.estimate(made.randomize_all(codes, bits=Fixed(run))) for run in range(20)]
+    theory = made.variances(truth, 5_000).mean()
+    assert 0.9 < np.mean([(each.counts - truth) ** 2 for each in found]) / theory < 1.1
+    # Counts are clipped at 0 for their variance, which overstates it a little.
+    assert np.mean([each.variances.mean() for each in found]) == pytest.approx(theory, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("kind", "coin"), [(RandomizedResponse, "lie"), (SymmetricUnary, "other"), (OptimisedUnary, "other")]
+)
+def test_too_little_noise_and_a_biased_estimate_are_caught(kind: type[Choices], coin: str) -> None:
+    made = _made(kind, 3, "1.1")
+    fair = [law(made, choice) for choice in made.choices]
+    setattr(made, coin, Coin(heads=getattr(made, coin).heads * 99 // 100))
+    assert coins.epsilon_of(largest_ratio([law(made, choice) for choice in made.choices])) > made.epsilon
+    # The estimator now believes in a coin that the reports were not made with.
+    counts = np.array([made.estimate([report]).counts for report in fair[0]])
+    assert not np.allclose([float(chance) for chance in fair[0].values()] @ counts, [1, 0, 0], atol=1e-7)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 from discreet import exact
 from discreet.errors import UsageError
 from discreet.mechanisms.bits import Bits, system
+
+if TYPE_CHECKING:
+    from discreet.local.best import Pick
 
 Reports = NDArray[np.uint8]
 #: Answers as they are given; an array for speed.
@@ -60,6 +63,13 @@ class Randomizer(ABC):
     @abstractmethod
     def numbers(self) -> dict[str, Any]:
         """The whole numbers that a device needs to flip its coins, as JSON."""
+
+    @staticmethod
+    def best(domain_size: int, epsilon: object, n: int) -> Pick:
+        """The protocol for so many choices and people, and why: `discreet.local.best.best`."""
+        from discreet.local.best import best
+
+        return best(domain_size, epsilon, n)
 
     def randomize(self, value: Any, *, bits: Bits | None = None) -> bytes:
         """On the device: one answer as the bytes that may be sent."""

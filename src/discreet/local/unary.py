@@ -13,12 +13,11 @@ from discreet.local import coins
 from discreet.local.choices import Choices, narrow
 from discreet.local.coins import PLANES, Coin
 from discreet.local.randomizer import Reports
+from discreet.local.tallying import bit_counts
 from discreet.mechanisms.bits import Bits
 
 #: Bits at a time: a batch of reports is made in pieces that stay in the cache.
 _PIECE = 1 << 22
-#: The lowest bit of each of eight bytes.
-_EIGHT_ONES = np.uint64(0x0101010101010101)
 
 
 class Unary(Choices):
@@ -104,19 +103,3 @@ class OptimisedUnary(Unary):
         self.other = Coin(heads=coins.heads_for(1 / (1 + coins.growth(self.asked)), planes=planes), planes=planes)
         self.own = Coin(heads=self.other.sides // 2, planes=planes)
         self._finish()
-
-
-def bit_counts(reports: Reports) -> NDArray[np.int64]:
-    """How many reports set each bit, the first bit of the first byte first.
-
-    Eight bytes are counted at once, in eight counters of one byte each, which 255 reports cannot overflow.
-    """
-    words = -(-reports.shape[1] // 8)
-    found = np.zeros((8 * words, 8), dtype=np.int64)
-    for start in range(0, len(reports), 255):
-        piece = np.zeros((min(255, len(reports) - start), 8 * words), dtype=np.uint8)
-        piece[:, : reports.shape[1]] = reports[start : start + 255]
-        for bit in range(8):
-            ones = (piece.view(np.uint64) >> np.uint64(7 - bit)) & _EIGHT_ONES
-            found[:, bit] += ones.sum(axis=0, dtype=np.uint64).view(np.uint8)
-    return found.ravel()[: 8 * reports.shape[1]]

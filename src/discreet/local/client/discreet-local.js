@@ -1,0 +1,1107 @@
+/**
+ * Discreet on the respondent's own device: an answer goes in, a noised report comes out.
+ *
+ * One file, no dependencies, nothing sent anywhere. It flips the same coins in the same order as the
+ * Python package (tests/local/vectors.json holds both to it, byte for byte) and trusts no survey: it
+ * computes the epsilon of the numbers it is given, and refuses those that cost more than they say.
+ *
+ *     import { Device, randomizer } from "./discreet-local.js";
+ *     randomizer(parameters).randomize("yes");          // a Uint8Array, fresh coins each time
+ *     new Device().answer(survey, "yes");               // the coins of this browser, flipped once and kept
+ */
+
+/** What cannot be done, in one sentence for people. */
+export class Refused extends Error {
+  constructor(sentence) {
+    super(sentence);
+    this.name = "Refused";
+  }
+}
+
+function need(condition, sentence) {
+  if (!condition) throw new Refused(sentence);
+}
+
+// ---------------------------------------------------------------- where randomness comes from
+
+/** The browser's cryptographic generator. There is no seed. */
+export class SystemSource {
+  /** So many fresh words of 64 bits, as 8 bytes each. */
+  words(count) {
+    const bytes = new Uint8Array(8 * count);
+    for (let start = 0; start < bytes.length; start += 65536) {
+      globalThis.crypto.getRandomValues(bytes.subarray(start, start + 65536));
+    }
+    return bytes;
+  }
+}
+
+/** Bytes that a test wrote down. */
+export class Tape {
+  constructor(bytes) {
+    this.left = bytes;
+    this.used = 0;
+  }
+
+  words(count) {
+    need(8 * count <= this.left.length, "The tape is at its end.");
+    const taken = this.left.slice(0, 8 * count);
+    this.left = this.left.subarray(8 * count);
+    this.used += 8 * count;
+    return taken;
+  }
+}
+
+/** So many bytes: whole words are drawn, and what is over of the last is thrown away. */
+function draw(count, source) {
+  return source.words(Math.ceil(count / 8)).subarray(0, count);
+}
+
+/**
+ * One flip for each of `heads`: true with probability heads / 256^planes, exactly.
+ *
+ * A flip is U < heads for a uniform U of `planes` bytes, read from the first byte on and only until the
+ * answer is known: one byte for each flip, then one more for each that is still open, and so on.
+ */
+export function flipsOf(heads, planes, source) {
+  const fallen = new Array(heads.length).fill(false);
+  let open = Array.from(heads, (rest, lane) => ({ lane, rest }));
+  for (let plane = planes - 1; plane >= 0 && open.length; plane--) {
+    const drawn = draw(open.length, source);
+    const still = [];
+    open.forEach(({ lane, rest }, index) => {
+      const byte = Math.floor(rest / 256 ** plane);
+      const below = rest - byte * 256 ** plane;
+      fallen[lane] = drawn[index] < byte;
+      if (drawn[index] === byte && below > 0) still.push({ lane, rest: below });
+    });
+    open = still;
+  }
+  return fallen;
+}
+
+/** `size` flips of one coin. */
+function flips(heads, planes, size, source) {
+  return flipsOf(new Array(size).fill(heads), planes, source);
+}
+
+/** One flip. */
+function flip(heads, planes, source) {
+  return flips(heads, planes, 1, source)[0];
+}
+
+/**
+ * `size` uniform whole numbers below `limit`, as BigInt.
+ *
+ * A word's lowest bits are uniform below a power of two; those at `limit` or more are drawn again.
+ */
+export function wholesBelow(limit, size, source) {
+  const bound = BigInt(limit);
+  need(bound >= 1n && bound <= 1n << 62n, "A limit is between 1 and 2^62.");
+  const mask = (1n << BigInt(bound === 1n ? 0 : (bound - 1n).toString(2).length)) - 1n;
+  const found = new Array(size);
+  let open = Array.from(found, (_, lane) => lane);
+  do {
+    const drawn = source.words(open.length);
+    const view = new DataView(drawn.buffer, drawn.byteOffset, drawn.byteLength);
+    open.forEach((lane, index) => (found[lane] = view.getBigUint64(8 * index, true) & mask));
+    open = open.filter((lane) => found[lane] >= bound);
+  } while (open.length);
+  return found;
+}
+
+/** One uniform whole number below `limit` <= 2^53, as a Number. */
+function wholeBelow(limit, source) {
+  return Number(wholesBelow(limit, 1, source)[0]);
+}
+
+// ---------------------------------------------------------------- bytes, words, SHA-256
+
+const encoder = new TextEncoder();
+
+/** Text as UTF-8. Half a character (a lone surrogate) has none, and is refused. */
+export function utf8(text) {
+  need(typeof text === "string" && !/\p{Surrogate}/u.test(text), "That is not text.");
+  return encoder.encode(text);
+}
+
+export function toHex(bytes) {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+export function fromHex(text) {
+  need(/^([0-9a-f]{2})*$/.test(text), "That is not hexadecimal.");
+  return Uint8Array.from(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+}
+
+/** base64url without padding, as reports travel. */
+export function toBase64(bytes) {
+  let text = "";
+  for (const byte of bytes) text += String.fromCharCode(byte);
+  return btoa(text).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+}
+
+function joined(...parts) {
+  const all = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
+}
+
+/** A whole number as `width` bytes, the most significant first. */
+function wholeBytes(number, width) {
+  const bytes = new Uint8Array(width);
+  let rest = BigInt(number);
+  for (let place = width - 1; place >= 0; place--, rest >>= 8n) bytes[place] = Number(rest & 255n);
+  return bytes;
+}
+
+/** The number that `wholeBytes` wrote. */
+function wholeNumber(bytes) {
+  return bytes.reduce((sum, byte) => sum * 256 + byte, 0);
+}
+
+/** How many bytes a whole number up to `most` needs. */
+function widthOf(most) {
+  return Math.max(1, Math.ceil(BigInt(most).toString(2).length / 8));
+}
+
+/** Booleans as bits, the first in the highest place of the first byte. */
+function packed(bits) {
+  const bytes = new Uint8Array(Math.ceil(bits.length / 8));
+  bits.forEach((bit, place) => (bytes[place >> 3] |= bit ? 128 >> (place & 7) : 0));
+  return bytes;
+}
+
+/** The first `count` bits of what `packed` wrote. */
+function unpacked(bytes, count) {
+  return Array.from({ length: count }, (_, place) => Boolean(bytes[place >> 3] & (128 >> (place & 7))));
+}
+
+/** Fractional parts of roots of the first primes: SHA-256's constants, computed as its standard defines them. */
+function fractions(count, root) {
+  const primes = [];
+  for (let number = 2; primes.length < count; number++) {
+    if (primes.every((prime) => number % prime)) primes.push(number);
+  }
+  return Uint32Array.from(primes, (prime) => {
+    // The whole part of prime^(1/root) * 2^32, by bisection, so that no rounding can spoil a bit.
+    const power = BigInt(prime) << BigInt(32 * root);
+    let [low, high] = [0n, 1n << 40n];
+    while (high - low > 1n) {
+      const middle = (low + high) >> 1n;
+      if (middle ** BigInt(root) <= power) low = middle;
+      else high = middle;
+    }
+    return Number(low & 0xffffffffn);
+  });
+}
+
+const ROUNDS = fractions(64, 3);
+const START = fractions(8, 2);
+
+const turned = (word, by) => (word >>> by) | (word << (32 - by));
+
+/** SHA-256. Our own, since crypto.subtle is missing where a survey is served without TLS, and never answers at once. */
+export function sha256(message) {
+  const padded = new Uint8Array((((message.length + 8) >> 6) + 1) << 6);
+  padded.set(message);
+  padded[message.length] = 128;
+  const view = new DataView(padded.buffer);
+  view.setBigUint64(padded.length - 8, BigInt(message.length) * 8n);
+  const state = START.slice();
+  for (let block = 0; block < padded.length; block += 64) compress(state, view, block);
+  return joined(...Array.from(state, (word) => wholeBytes(word, 4)));
+}
+
+function compress(state, view, block) {
+  const words = new Uint32Array(64);
+  for (let t = 0; t < 64; t++) {
+    if (t < 16) {
+      words[t] = view.getUint32(block + 4 * t);
+      continue;
+    }
+    const [near, far] = [words[t - 2], words[t - 15]];
+    const mixed = turned(near, 17) ^ turned(near, 19) ^ (near >>> 10);
+    words[t] = words[t - 16] + words[t - 7] + mixed + (turned(far, 7) ^ turned(far, 18) ^ (far >>> 3));
+  }
+  let [a, b, c, d, e, f, g, h] = state;
+  for (let t = 0; t < 64; t++) {
+    const chosen = (turned(e, 6) ^ turned(e, 11) ^ turned(e, 25)) + ((e & f) ^ (~e & g));
+    const first = (h + chosen + ROUNDS[t] + words[t]) | 0;
+    const second = (turned(a, 2) ^ turned(a, 13) ^ turned(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
+    [a, b, c, d, e, f, g, h] = [(first + second) | 0, a, b, c, (d + first) | 0, e, f, g];
+  }
+  [a, b, c, d, e, f, g, h].forEach((word, place) => (state[place] += word));
+}
+
+/** HMAC-SHA256, for keys of at most 64 bytes. */
+export function hmac(key, message) {
+  const pad = (fill) => Uint8Array.from({ length: 64 }, (_, place) => (key[place] ?? 0) ^ fill);
+  return sha256(joined(pad(0x5c), sha256(joined(pad(0x36), message))));
+}
+
+// ---------------------------------------------------------------- what a survey may ask of a device
+
+/** What floats may err by when an epsilon is computed again. */
+const SLACK = 1e-6;
+/** The longest report, in bytes. */
+const WIDEST = 12000;
+
+/** A whole number of a document, within its bounds. */
+function whole(numbers, name, low, high) {
+  const found = numbers[name];
+  need(Number.isSafeInteger(found) && found >= low && found <= high, `The survey's number "${name}" does not fit.`);
+  return found;
+}
+
+/** The numbers of a document: these and no others, so that nothing unknown is passed over. */
+function only(numbers, names) {
+  const found = Object.keys(numbers ?? {}).sort().join(" ");
+  need(found === [...names].sort().join(" "), "The survey's numbers are not those of its protocol.");
+  return numbers;
+}
+
+/** How many sides a coin of these planes has. */
+function sidesOf(numbers) {
+  return 256 ** whole(numbers, "planes", 1, 6);
+}
+
+/** A coin that falls on both sides. */
+function coin(numbers, name) {
+  return whole(numbers, name, 1, sidesOf(numbers) - 1);
+}
+
+/** "3/2" as a Number. */
+function ratio(text) {
+  need(typeof text === "string" && /^\d{1,300}\/[1-9]\d{0,299}$/.test(text), "The survey's epsilon cannot be read.");
+  const [over, under] = text.split("/").map(BigInt);
+  // Twenty digits after the point, whatever the size of the two.
+  return Number((over * 10n ** 20n) / under) / 1e20;
+}
+
+/** A declared list of choices that can be told apart, as many as the numbers say. */
+function declared(options, numbers) {
+  const choices = options?.choices;
+  const words = Array.isArray(choices) && choices.every((choice) => choice && utf8(choice));
+  need(words, "The survey's choices are no words.");
+  need(new Set(choices).size === choices.length, "The survey has a choice twice.");
+  need(whole(numbers, "choices", 2, 1 << 20) === choices.length, "The survey's choices are not as many as it says.");
+  return choices;
+}
+
+/** Protocols over a declared list of choices. */
+class Choices {
+  constructor(options, numbers) {
+    this.choices = declared(options, numbers);
+  }
+
+  /** The answer as it is remembered: its place in the list. */
+  canonical(value) {
+    return String(this.code(value));
+  }
+
+  code(value) {
+    const found = this.choices.indexOf(value);
+    need(found >= 0, "That answer is not one of the choices.");
+    return found;
+  }
+
+  randomize(value, source = new SystemSource()) {
+    return this.noised(this.code(value), source);
+  }
+
+  /** The choices that a report speaks for: those of which `supporter(report)` says so. */
+  supported(report) {
+    const speaksFor = this.supporter(report);
+    return this.choices.filter((_, code) => speaksFor(code));
+  }
+
+  /** How likely an answer is to become this report. */
+  chance(value, report) {
+    return Math.exp(this.logChance(value, report));
+  }
+}
+
+/** The truth, or with probability `lie` another of the k choices. Draws: the coin; if heads, which other. */
+class Response extends Choices {
+  constructor(options, numbers) {
+    super(options, only(numbers, ["lie", "planes", "choices"]));
+    this.others = this.choices.length - 1;
+    this.planes = numbers.planes;
+    this.lie = coin(numbers, "lie");
+    this.truth = sidesOf(numbers) - this.lie;
+    this.epsilon = Math.abs(Math.log((this.truth * this.others) / this.lie));
+    this.width = widthOf(this.others);
+  }
+
+  noised(code, source) {
+    return wholeBytes(told(code, this.choices.length, this, source), this.width);
+  }
+
+  /** How often the truth is told. */
+  get kept() {
+    return this.truth / (this.truth + this.lie);
+  }
+
+  supporter(report) {
+    const said = wholeNumber(report);
+    return (code) => code === said;
+  }
+
+  logChance(value, report) {
+    const own = this.supporter(report)(this.code(value));
+    return Math.log((own ? this.truth : this.lie / this.others) / (this.truth + this.lie));
+  }
+}
+
+/** One bit a choice, each by a coin of its own. Draws: every bit by the other coin, then the answer's own. */
+class Unary extends Choices {
+  constructor(options, numbers) {
+    super(options, only(numbers, ["own", "other", "planes", "choices"]));
+    this.planes = numbers.planes;
+    this.sides = sidesOf(numbers);
+    this.own = coin(numbers, "own");
+    this.other = coin(numbers, "other");
+    const [own, other] = [this.own / (this.sides - this.own), this.other / (this.sides - this.other)];
+    this.epsilon = Math.abs(Math.log(own / other));
+    this.width = Math.ceil(this.choices.length / 8);
+  }
+
+  noised(code, source) {
+    const bits = flips(this.other, this.planes, this.choices.length, source);
+    bits[code] = flip(this.own, this.planes, source);
+    return packed(bits);
+  }
+
+  supporter(report) {
+    const bits = unpacked(report, this.choices.length);
+    return (code) => bits[code];
+  }
+
+  logChance(value, report) {
+    const bits = unpacked(report, this.choices.length);
+    return logOfBits(bits, this.code(value), this.own / this.sides, this.other / this.sides);
+  }
+}
+
+/** The logarithm of the chance of these bits: that at `place` is 1 with chance `own`, any other with `other`. */
+function logOfBits(bits, place, own, other) {
+  const ones = bits.filter(Boolean).length;
+  const all = ones * Math.log(other) + (bits.length - ones) * Math.log(1 - other);
+  return bits[place] ? all + Math.log(own / other) : all + Math.log((1 - own) / (1 - other));
+}
+
+/** Told as it is, or with probability `lie` as one of the others. Draws: the coin; if heads, which other. */
+function told(place, many, { lie, planes }, source) {
+  return flip(lie, planes, source) ? (place + 1 + wholeBelow(many - 1, source)) % many : place;
+}
+
+/** The number of bits of a whole number. */
+function bitsOf(number) {
+  return number === 0 ? 0 : number.toString(2).length;
+}
+
+/** The choice is hashed to a few buckets, and the bucket is told by randomized response. */
+class Hashed extends Choices {
+  constructor(options, numbers, names) {
+    super(options, only(numbers, [...names, "buckets", "lie", "planes", "choices"]));
+    this.planes = numbers.planes;
+    this.lie = coin(numbers, "lie");
+    this.buckets = whole(numbers, "buckets", 2, 2 ** 31);
+    this.sides = sidesOf(numbers);
+    this.epsilon = Math.abs(Math.log(((this.sides - this.lie) * (this.buckets - 1)) / this.lie));
+  }
+
+  supporter(report) {
+    const hash = this.hash(report);
+    const bucket = wholeNumber(report.subarray(this.head));
+    return (code) => hash(code) === bucket;
+  }
+
+  logChance(value, report) {
+    const own = this.supporter(report)(this.code(value));
+    const bucket = own ? this.sides - this.lie : this.lie / (this.buckets - 1);
+    return Math.log(bucket / this.sides / this.families);
+  }
+
+  /** A report of this function, with the bucket noised. */
+  finished(head, code, source) {
+    const bucket = told(this.hash(head)(code), this.buckets, this, source);
+    return joined(head, wholeBytes(bucket, widthOf(this.buckets - 1)));
+  }
+}
+
+/** A hash function of the device's own. Draws: multiplier and addend below 2^32; then the bucket's. */
+class LocalHashing extends Hashed {
+  constructor(options, numbers) {
+    super(options, numbers, ["kept"]);
+    this.kept = whole(numbers, "kept", 1, 32);
+    need(this.kept === 33 - bitsOf(this.choices.length - 1), "The survey's hash does not fit its choices.");
+    need(this.buckets <= 65536, "The survey has too many buckets.");
+    this.head = 8;
+    this.families = 2 ** 64;
+    this.width = this.head + widthOf(this.buckets - 1);
+  }
+
+  noised(code, source) {
+    const [multiplier, addend] = wholesBelow(2 ** 32, 2, source);
+    return this.finished(joined(wholeBytes(multiplier, 4), wholeBytes(addend, 4)), code, source);
+  }
+
+  /** The function that a report names: from codes to buckets. */
+  hash(report) {
+    const [multiplier, addend] = [report.subarray(0, 4), report.subarray(4, 8)].map(wholeNumber);
+    const top = (code) => ((Math.imul(multiplier, code) + addend) >>> 0) >>> (32 - this.kept);
+    return (code) => Math.floor((top(code) * this.buckets) / 2 ** this.kept);
+  }
+}
+
+const PRIME = 2n ** 31n - 1n;
+
+/** A hash function of a public list. Draws: which of them; then the bucket's. */
+class FastHashing extends Hashed {
+  constructor(options, numbers) {
+    super(options, numbers, ["functions"]);
+    this.families = whole(numbers, "functions", 1, 1 << 20);
+    this.label = options.label;
+    need(this.label === "" || utf8(this.label), "The survey's list of hash functions has no name.");
+    this.head = widthOf(this.families - 1);
+    this.width = this.head + widthOf(this.buckets - 1);
+  }
+
+  noised(code, source) {
+    return this.finished(wholeBytes(wholeBelow(this.families, source), this.head), code, source);
+  }
+
+  hash(report) {
+    const digest = sha256(utf8(`${this.label}/${wholeNumber(report.subarray(0, this.head))}`));
+    const view = new DataView(digest.buffer);
+    const [square, slope, constant] = [0, 8, 16].map((start) => view.getBigUint64(start) % PRIME);
+    const value = (code) => ((square * code + slope) * code + constant) % PRIME;
+    return (code) => Number((value(BigInt(code)) * BigInt(this.buckets)) / PRIME);
+  }
+}
+
+/**
+ * A set of choices, with the own one in it or without.
+ *
+ * Draws: the coin `without`; then, by Floyd's way, for each place from d - 1 - k to d - 2 a whole number up to it,
+ * where k is `size` on heads and one less on tails. The own choice and the last one then change places.
+ */
+class Subset extends Choices {
+  constructor(options, numbers) {
+    super(options, only(numbers, ["size", "without", "planes", "choices"]));
+    this.planes = numbers.planes;
+    this.without = coin(numbers, "without");
+    this.size = whole(numbers, "size", 1, this.choices.length - 1);
+    this.sides = sidesOf(numbers);
+    this.rest = this.choices.length - this.size;
+    this.epsilon = Math.abs(Math.log(((this.sides - this.without) * this.rest) / (this.without * this.size)));
+    this.each = widthOf(this.choices.length - 1);
+    const [listed, bits] = [this.size * this.each, Math.ceil(this.choices.length / 8)];
+    this.listed = listed < bits;
+    this.width = Math.min(listed, bits);
+  }
+
+  noised(code, source) {
+    const without = flip(this.without, this.planes, source);
+    const last = this.choices.length - 1;
+    const held = new Array(last + 1).fill(false);
+    for (let place = last - this.size + (without ? 0 : 1); place < last; place++) {
+      const taken = wholeBelow(place + 1, source);
+      held[held[taken] ? place : taken] = true;
+    }
+    held[last] = held[code];
+    held[code] = !without;
+    if (!this.listed) return packed(held);
+    return joined(...held.flatMap((inside, number) => (inside ? [wholeBytes(number, this.each)] : [])));
+  }
+
+  supporter(report) {
+    if (!this.listed) {
+      const bits = unpacked(report, this.choices.length);
+      return (code) => bits[code];
+    }
+    const place = (number) => wholeNumber(report.subarray(number * this.each, (number + 1) * this.each));
+    const held = new Set(Array.from({ length: this.size }, (_, number) => place(number)));
+    return (code) => held.has(code);
+  }
+
+  logChance(value, report) {
+    const [others, inside] = [this.choices.length - 1, this.supporter(report)(this.code(value))];
+    const heads = inside ? this.sides - this.without : this.without;
+    return Math.log(heads / this.sides) - logOfChoosing(others, inside ? this.size - 1 : this.size);
+  }
+}
+
+/** The logarithm of how many sets of `size` there are among `many`. */
+function logOfChoosing(many, size) {
+  let sum = 0;
+  for (let place = 1; place <= size; place++) sum += Math.log((many - size + place) / place);
+  return sum;
+}
+
+/**
+ * A number below blocks * length, from the own half of the own block rather than from elsewhere.
+ *
+ * Draws: the coin `without`; then, on tails, a place in the own half; on heads, a place among all other numbers,
+ * those of the own block first.
+ */
+class Hadamard extends Choices {
+  constructor(options, numbers) {
+    super(options, only(numbers, ["blocks", "length", "without", "planes", "choices"]));
+    this.planes = numbers.planes;
+    this.without = coin(numbers, "without");
+    this.blocks = whole(numbers, "blocks", 1, 1 << 20);
+    this.length = whole(numbers, "length", 2, 1 << 21);
+    const columns = Math.ceil(this.choices.length / this.blocks);
+    const fits = isPowerOfTwo(this.length) && this.length > columns && this.blocks * this.length < 2 ** 31;
+    need(fits, "The survey's blocks do not fit.");
+    this.half = this.length / 2;
+    this.rest = this.blocks * this.length - this.half;
+    this.sides = sidesOf(numbers);
+    this.epsilon = Math.abs(Math.log((((this.sides - this.without) / this.half) * this.rest) / this.without));
+    this.width = widthOf(this.blocks * this.length - 1);
+  }
+
+  /** Where the code's block begins, and its column there. */
+  place(code) {
+    return [(code % this.blocks) * this.length, Math.floor(code / this.blocks) + 1];
+  }
+
+  noised(code, source) {
+    const [begin, column] = this.place(code);
+    return wholeBytes(this.drawn(begin, column, source), this.width);
+  }
+
+  drawn(begin, column, source) {
+    if (!flip(this.without, this.planes, source)) return begin + numberAt(wholeBelow(this.half, source), column, false);
+    const found = wholeBelow(this.rest, source);
+    if (found < this.half) return begin + numberAt(found, column, true);
+    const elsewhere = found - this.half;
+    return elsewhere < begin ? elsewhere : elsewhere + this.length;
+  }
+
+  supporter(report) {
+    const said = wholeNumber(report);
+    return (code) => {
+      const [begin, column] = this.place(code);
+      return said >= begin && said < begin + this.length && !isOdd((said - begin) & column);
+    };
+  }
+
+  logChance(value, report) {
+    const own = this.supporter(report)(this.code(value));
+    return Math.log((own ? (this.sides - this.without) / this.half : this.without / this.rest) / this.sides);
+  }
+}
+
+/** The number at this place among those that share an odd (or an even) number of bits with the column. */
+function numberAt(place, column, odd) {
+  const lowest = column & -column;
+  const below = place & (lowest - 1);
+  const spread = (place - below) * 2 + below;
+  return isOdd(spread & column) === odd ? spread : spread + lowest;
+}
+
+/** Whether a whole number has an odd number of 1 bits: there the matrix of signs has -1. */
+function isOdd(number) {
+  let odd = false;
+  for (let rest = number; rest; rest &= rest - 1) odd = !odd;
+  return odd;
+}
+
+/**
+ * RAPPOR's two layers of noise on bits that an answer sets: `lie` once for good, then `one` and `zero` each time.
+ *
+ * Draws: a flip of `lie` for each bit; then, each time, a flip of `one` for each and a flip of `zero` for each. The
+ * kept bit says which of the two counts.
+ */
+class Layers {
+  constructor(numbers, functions, once) {
+    this.planes = numbers.planes;
+    this.sides = sidesOf(numbers);
+    this.lie = coin(numbers, "lie");
+    this.one = whole(numbers, "one", 1, this.sides);
+    this.zero = whole(numbers, "zero", 1, this.one);
+    const [lie, one, zero] = [this.lie / this.sides, this.one / this.sides, this.zero / this.sides];
+    [this.set, this.unset] = [one - lie * (one - zero), zero + lie * (one - zero)];
+    this.epsilon = 2 * functions * Math.abs(Math.log((this.sides - this.lie) / this.lie));
+    this.once = functions * Math.abs(Math.log((this.set * (1 - this.unset)) / (this.unset * (1 - this.set))));
+    need(this.once <= ratio(once) + SLACK, "The survey's numbers cost more privacy than it claims.");
+  }
+
+  kept(bits, source) {
+    const lies = flips(this.lie, this.planes, bits.length, source);
+    return bits.map((bit, place) => bit !== lies[place]);
+  }
+
+  sent(kept, source) {
+    const one = flips(this.one, this.planes, kept.length, source);
+    const zero = flips(this.zero, this.planes, kept.length, source);
+    return kept.map((bit, place) => (bit ? one[place] : zero[place]));
+  }
+}
+
+/** RAPPOR over declared choices. `epsilon` is what all reports of one kept answer cost, `once` what one of them does. */
+class BasicRappor extends Choices {
+  constructor(options, numbers) {
+    super(options, only(numbers, ["lie", "one", "zero", "planes", "choices"]));
+    this.layers = new Layers(numbers, 1, options.once);
+    this.epsilon = this.layers.epsilon;
+    this.once = this.layers.once;
+    this.width = Math.ceil(this.choices.length / 8);
+  }
+
+  noised(code, source) {
+    return this.instant(this.permanent(this.choices[code], source), source);
+  }
+
+  /** Once for an answer: to be kept on the device, and never sent as it is. */
+  permanent(value, source = new SystemSource()) {
+    const own = this.code(value);
+    return packed(this.layers.kept(Array.from(this.choices, (_, code) => code === own), source));
+  }
+
+  /** Each time: what may be sent of a permanent answer. */
+  instant(kept, source = new SystemSource()) {
+    return packed(this.layers.sent(unpacked(kept, this.choices.length), source));
+  }
+
+  supporter(report) {
+    const bits = unpacked(report, this.choices.length);
+    return (code) => bits[code];
+  }
+
+  logChance(value, report) {
+    return logOfBits(unpacked(report, this.choices.length), this.code(value), this.layers.set, this.layers.unset);
+  }
+}
+
+// ---------------------------------------------------------------- words that nobody listed
+
+/** A word as it is hashed: UTF-8 of its composed form. */
+function wordBytes(word) {
+  need(typeof word === "string", "An answer here is a word.");
+  utf8(word); // half a character would be made whole by composing
+  const bytes = utf8(word.normalize("NFC"));
+  need(bytes.length >= 1 && bytes.length <= 1024, "A word has 1 to 1,024 bytes.");
+  return bytes;
+}
+
+function isPowerOfTwo(number) {
+  return Number.isInteger(Math.log2(number));
+}
+
+/** Public hash functions of words onto places. */
+class Functions {
+  constructor(salt, many, wide) {
+    need(isPowerOfTwo(wide), "The survey's sketch is not as wide as a power of two.");
+    this.salt = salt === "" ? new Uint8Array() : utf8(salt);
+    this.many = many;
+    this.wide = wide;
+  }
+
+  place(bytes, number) {
+    const framed = [wholeBytes(this.salt.length, 4), this.salt, wholeBytes(number >> 3, 4), bytes];
+    const digest = sha256(joined(...framed));
+    return wholeNumber(digest.subarray(4 * (number & 7), 4 * (number & 7) + 4)) % this.wide;
+  }
+}
+
+/** Any word is an answer. */
+class Words {
+  canonical(value) {
+    return toHex(wordBytes(value));
+  }
+
+  randomize(value, source = new SystemSource()) {
+    return this.noised(wordBytes(value), source);
+  }
+}
+
+class Sketch extends Words {
+  constructor(options, numbers) {
+    super();
+    only(numbers, ["lie", "planes", "functions", "wide"]);
+    this.planes = numbers.planes;
+    this.lie = coin(numbers, "lie");
+    const [many, wide] = [whole(numbers, "functions", 1, 65536), whole(numbers, "wide", 2, 1 << 20)];
+    need(options?.functions === many && options?.wide === wide, "The survey's sketch is not as large as it says.");
+    this.hashes = new Functions(options.salt, many, wide);
+    this.sides = sidesOf(numbers);
+    this.once = Math.abs(Math.log((this.sides - this.lie) / this.lie));
+  }
+}
+
+/** One of the functions, and a bit a place, each flipped by a coin. Draws: the function, then a flip for each place. */
+class CountMeanSketch extends Sketch {
+  constructor(options, numbers) {
+    super(options, numbers);
+    this.epsilon = 2 * this.once; // two words differ in two places
+    this.head = widthOf(this.hashes.many - 1);
+    this.width = this.head + Math.ceil(this.hashes.wide / 8);
+  }
+
+  noised(bytes, source) {
+    const number = wholeBelow(this.hashes.many, source);
+    const bits = flips(this.lie, this.planes, this.hashes.wide, source);
+    const place = this.hashes.place(bytes, number);
+    bits[place] = !bits[place];
+    return joined(wholeBytes(number, this.head), packed(bits));
+  }
+
+  meaning(report) {
+    const ones = unpacked(report.subarray(this.head), this.hashes.wide).filter(Boolean).length;
+    const number = wholeNumber(report.subarray(0, this.head)) + 1;
+    return (
+      `${this.hashes.wide.toLocaleString("en")} coins, of which ${ones.toLocaleString("en")} show heads. ` +
+      `Your word turned one of them over, the one that hash function ${number} names.`
+    );
+  }
+}
+
+/** One noisy sign. Draws: the function, the row, then one flip. */
+class HadamardSketch extends Sketch {
+  constructor(options, numbers) {
+    super(options, numbers);
+    this.epsilon = this.once;
+    this.width = widthOf(2 * this.hashes.many * this.hashes.wide - 1);
+  }
+
+  noised(bytes, source) {
+    const number = wholeBelow(this.hashes.many, source);
+    const row = wholeBelow(this.hashes.wide, source);
+    const lies = flip(this.lie, this.planes, source);
+    const bit = isOdd(row & this.hashes.place(bytes, number)) !== lies;
+    return wholeBytes(2 * (this.hashes.wide * number + row) + Number(bit), this.width);
+  }
+
+  meaning(report) {
+    const said = wholeNumber(report);
+    const row = (said >> 1) % this.hashes.wide;
+    return `A single bit, ${said & 1}, about half of all words (row ${row + 1} of the table of signs says which half).`;
+  }
+}
+
+/** A Bloom filter of the word in one of the cohorts, noised in two layers. Draws: the cohort, then as `Layers`. */
+class Rappor extends Words {
+  constructor(options, numbers) {
+    super();
+    only(numbers, ["lie", "one", "zero", "planes", "functions", "wide", "cohorts"]);
+    [this.functions, this.cohorts] = [whole(numbers, "functions", 1, 16), whole(numbers, "cohorts", 1, 1024)];
+    const wide = whole(numbers, "wide", 2, 1 << 20);
+    const same = ["functions", "wide", "cohorts"].every((name) => options?.[name] === numbers[name]);
+    need(same, "The survey's filters are not as large as it says.");
+    this.hashes = new Functions(options.salt, this.functions * this.cohorts, wide);
+    this.layers = new Layers(numbers, this.functions, options.once);
+    this.epsilon = this.layers.epsilon;
+    this.once = this.layers.once;
+    this.head = widthOf(this.cohorts - 1);
+    this.width = this.head + Math.ceil(wide / 8);
+  }
+
+  noised(bytes, source) {
+    return this.instant(this.kept(bytes, source), source);
+  }
+
+  /** Once for an answer: to be kept on the device, and never sent as it is. */
+  permanent(value, source = new SystemSource()) {
+    return this.kept(wordBytes(value), source);
+  }
+
+  kept(bytes, source) {
+    const cohort = wholeBelow(this.cohorts, source);
+    const bits = new Array(this.hashes.wide).fill(false);
+    for (let each = 0; each < this.functions; each++) {
+      bits[this.hashes.place(bytes, cohort * this.functions + each)] = true;
+    }
+    return joined(wholeBytes(cohort, this.head), packed(this.layers.kept(bits, source)));
+  }
+
+  /** Each time: what may be sent of a permanent answer. */
+  instant(kept, source = new SystemSource()) {
+    const bits = unpacked(kept.subarray(this.head), this.hashes.wide);
+    return joined(kept.subarray(0, this.head), packed(this.layers.sent(bits, source)));
+  }
+
+  meaning(report) {
+    const ones = unpacked(report.subarray(this.head), this.hashes.wide).filter(Boolean).length;
+    const weighed = `Your word weighed on ${this.functions} of them.`;
+    return `${this.hashes.wide} coins, each flipped twice; ${ones} show heads. ${weighed}`;
+  }
+}
+
+// ---------------------------------------------------------------- numbers on a grid
+
+const NUMBER = /^([+-]?)(?:(\d{1,40})(?:\.(\d{0,40}))?|\.(\d{1,40}))(?:[eE]([+-]?\d{1,3}))?$/;
+/** Further than any written number reaches: all are whole numbers of 10^-FINEST. */
+const FINEST = 1040;
+
+/** A number as it is written, exactly: in units of 10^-FINEST. */
+function decimal(value) {
+  const text = typeof value === "number" ? String(value) : value;
+  const found = typeof text === "string" && NUMBER.exec(text.trim());
+  need(found, "An answer here is a number.");
+  const [, sign, over = "", under = found[4] ?? "", , power = "0"] = found;
+  const size = BigInt(over + under) * 10n ** BigInt(FINEST - under.length + Number(power));
+  return sign === "-" ? -size : size;
+}
+
+/** A number from low to high, told as the nearest point of a grid (halves up). */
+class Numbers {
+  constructor(options, numbers) {
+    [this.low, this.high, this.step] = ["low", "high", "step"].map((name) => String(options?.[name]));
+    const [low, high, step] = [this.low, this.high, this.step].map(decimal);
+    need(low < high && step > 0n && (high - low) % step === 0n, "The survey's grid does not fit.");
+    this.steps = whole(numbers, "steps", 1, 1 << 20);
+    need((high - low) / step === BigInt(this.steps), "The survey's grid has not as many steps as it says.");
+  }
+
+  canonical(value) {
+    return String(this.code(value));
+  }
+
+  code(value) {
+    const [found, low, high, step] = [value, this.low, this.high, this.step].map(decimal);
+    need(found >= low && found <= high, `An answer is a number from ${this.low} to ${this.high}.`);
+    return Number((2n * (found - low) + step) / (2n * step));
+  }
+
+  randomize(value, source = new SystemSource()) {
+    return wholeBytes(this.noised(this.code(value), source), this.width);
+  }
+}
+
+/** One bit, likelier to be 1 the larger the number. Draws: one flip. */
+class Duchi extends Numbers {
+  constructor(options, numbers) {
+    super(options, only(numbers, ["steps", "first", "slope", "planes"]));
+    this.planes = numbers.planes;
+    const sides = sidesOf(numbers);
+    this.first = coin(numbers, "first");
+    this.slope = whole(numbers, "slope", 1, sides);
+    need(2 * this.first + this.steps * this.slope === sides, "The survey's coins do not fit its grid.");
+    this.epsilon = Math.log((sides - this.first) / this.first);
+    this.width = 1;
+  }
+
+  noised(code, source) {
+    return Number(flip(this.first + code * this.slope, this.planes, source));
+  }
+
+  meaning(report) {
+    return `A single bit: ${report[0] ? "1, which large" : "0, which small"} numbers say more often.`;
+  }
+}
+
+/** A place in a window that moves with the number. Draws: the coin `out`; then the place, in the window or outside. */
+class Window extends Numbers {
+  constructor(options, numbers) {
+    super(options, only(numbers, ["steps", "wide", "slide", "out", "planes"]));
+    this.planes = numbers.planes;
+    this.out = coin(numbers, "out");
+    this.wide = whole(numbers, "wide", 1, 2 ** 40);
+    this.slide = whole(numbers, "slide", 1, 2 ** 20);
+    this.outside = this.steps * this.slide;
+    this.outputs = this.outside + this.wide;
+    this.epsilon = Math.abs(Math.log((((sidesOf(numbers) - this.out) / this.wide) * this.outside) / this.out));
+    this.width = widthOf(this.outputs - 1);
+  }
+
+  noised(code, source) {
+    const start = code * this.slide;
+    if (!flip(this.out, this.planes, source)) return start + wholeBelow(this.wide, source);
+    const place = wholeBelow(this.outside, source);
+    return place < start ? place : place + this.wide;
+  }
+
+  meaning(report) {
+    const share = wholeNumber(report) / (this.outputs - 1);
+    return (
+      `A point at ${(100 * share).toFixed(1)}% of the way from the least to the largest, drawn by chance, ` +
+      "and more often near your number."
+    );
+  }
+}
+
+/** A coin chooses between the two. Draws: the coin; then those of the window on heads, of the bit on tails. */
+class Hybrid extends Numbers {
+  constructor(options, numbers) {
+    super(options, only(numbers, ["steps", "pieces", "planes", "window", "bit"]));
+    this.planes = numbers.planes;
+    this.pieces = whole(numbers, "pieces", 0, sidesOf(numbers));
+    this.window = new Window(options, numbers.window);
+    this.bit = new Duchi(options, numbers.bit);
+    this.epsilon = Math.max(this.bit.epsilon, this.pieces ? this.window.epsilon : 0);
+    this.width = widthOf(this.window.outputs + 1);
+  }
+
+  noised(code, source) {
+    if (flip(this.pieces, this.planes, source)) return this.window.noised(code, source);
+    return this.window.outputs + this.bit.noised(code, source);
+  }
+
+  meaning(report) {
+    const said = wholeNumber(report) - this.window.outputs;
+    return said >= 0 ? this.bit.meaning([said]) : this.window.meaning(report);
+  }
+}
+
+// ---------------------------------------------------------------- the device
+
+const KINDS = new Map([
+  ["response", Response],
+  ["symmetric-unary", Unary],
+  ["unary", Unary],
+  ["hashing", LocalHashing],
+  ["fast-hashing", FastHashing],
+  ["subset", Subset],
+  ["hadamard", Hadamard],
+  ["basic-rappor", BasicRappor],
+  ["rappor", Rappor],
+  ["sketch", CountMeanSketch],
+  ["hadamard-sketch", HadamardSketch],
+  ["duchi", Duchi],
+  ["piecewise", Window],
+  ["square-wave", Window],
+  ["hybrid", Hybrid],
+]);
+
+/**
+ * The randomizer that a survey's parameters describe.
+ *
+ * Guarantee: `epsilon` of what is returned is computed here, from the numbers that the coins use, whatever
+ *     the document claims; one that costs more than it claims or asked for is refused.
+ */
+export function randomizer(parameters) {
+  const kind = KINDS.get(parameters?.protocol);
+  need(kind, "This page does not know the survey's protocol.");
+  const made = new kind(parameters.options, parameters.numbers);
+  const [asked, costs] = [ratio(parameters.epsilon), ratio(parameters.costs)];
+  need(asked <= 20, "The survey's epsilon is more than 20: hardly any noise.");
+  need(costs <= asked + 1e-11, "The survey costs more than was asked for.");
+  need(made.epsilon <= costs + SLACK, "The survey's numbers cost more privacy than it claims.");
+  need(parameters.width === made.width, "The survey's reports are not as long as it says.");
+  need(made.width <= WIDEST, "The survey's reports are longer than any collector takes.");
+  made.protocol = parameters.protocol;
+  return made;
+}
+
+/**
+ * A respondent's browser: coins are flipped once for each answer and kept, so that asking again learns nothing.
+ *
+ * Guarantee: what `answer` returns was stored before. A reload, a retry or a second look gives the same
+ *     bytes, so that many reports of one answer together cost the epsilon of one.
+ * The answer itself is not stored: only its HMAC under a random key of this browser, which hides it from
+ * a glance, though not from one who takes both and tries every choice. A survey whose randomizer changes is a new
+ * question, and counts anew. (Browsers have no lock for storage: two tabs that answer in the same instant can each
+ * flip. Both reports then carry one id, and the collector counts the first.)
+ */
+export class Device {
+  constructor({ storage, source = new SystemSource(), lifetime = Infinity } = {}) {
+    try {
+      this.storage = storage ?? globalThis.localStorage;
+      need(this.storage, "");
+    } catch {
+      throw new Refused(FORGETFUL);
+    }
+    this.source = source;
+    this.most = lifetime;
+  }
+
+  /**
+   * The report of this answer to this survey ({survey: id, randomizer: parameters}), and the id it is sent under.
+   * `lifetime` is the sum of the epsilons of all distinct answers that this browser has ever noised here.
+   */
+  answer(survey, value) {
+    const made = randomizer(survey.randomizer);
+    const described = toHex(sha256(utf8(stable(survey.randomizer))));
+    const place = `${PREFIX}report.${this.#keyed("answer", survey.survey, described, made.canonical(value))}`;
+    const before = this.#read(place);
+    if (!before) this.#store(place, made, value);
+    const { report, epsilon } = this.#read(place);
+    const id = this.#keyed("id", survey.survey).slice(0, 32);
+    return { id, report: fromHex(report), epsilon, lifetime: this.lifetime(), repeated: Boolean(before) };
+  }
+
+  /** The sum of the epsilons of all that was noised here. */
+  lifetime() {
+    const places = Array.from({ length: this.storage.length }, (_, index) => this.storage.key(index));
+    const reports = places.filter((place) => place?.startsWith(`${PREFIX}report.`));
+    return reports.reduce((sum, place) => sum + (this.#read(place)?.epsilon ?? 0), 0);
+  }
+
+  /** Remember that this report has arrived. */
+  sent(survey, report) {
+    this.#write(`${PREFIX}sent.${survey}`, { report: toHex(report) });
+  }
+
+  /** The report that has arrived from here, if any. */
+  hasSent(survey) {
+    const found = this.#read(`${PREFIX}sent.${survey}`);
+    return found && fromHex(found.report);
+  }
+
+  #store(place, made, value) {
+    const total = this.lifetime() + made.epsilon;
+    need(
+      total <= this.most + SLACK,
+      `This answer costs epsilon ${shown(made.epsilon)}, and with it all your answers here ${shown(total)}: ` +
+        `more than the ${shown(this.most)} that this browser allows.`,
+    );
+    const report = made.randomize(value, this.source);
+    this.#write(place, { report: toHex(report), epsilon: made.epsilon });
+  }
+
+  /** A keyed hash of words, each with its length before it, so that no two lists look alike. */
+  #keyed(...words) {
+    const framed = words.map(utf8).map((bytes) => joined(wholeBytes(bytes.length, 4), bytes));
+    return toHex(hmac(this.#key(), joined(...framed)));
+  }
+
+  #key() {
+    const place = `${PREFIX}key`;
+    if (!this.#read(place)) this.#write(place, { key: toHex(this.source.words(4)) });
+    return fromHex(this.#read(place).key);
+  }
+
+  #read(place) {
+    try {
+      return JSON.parse(this.storage.getItem(place));
+    } catch {
+      throw new Refused("What this browser remembers of its coins cannot be read, so none were flipped.");
+    }
+  }
+
+  /** Nothing is shown that was not stored: a storage that does not keep what it is given is refused. */
+  #write(place, entry) {
+    const text = JSON.stringify(entry);
+    try {
+      this.storage.setItem(place, text);
+    } catch {
+      throw new Refused(FORGETFUL);
+    }
+    need(this.storage.getItem(place) === text, FORGETFUL);
+  }
+}
+
+const PREFIX = "discreet.";
+const FORGETFUL = "This browser does not let the page remember its coins, so none were flipped and nothing was sent.";
+
+/** An epsilon for people: rounded up. */
+export function shown(epsilon) {
+  return Number.isFinite(epsilon) ? String(Math.ceil(epsilon * 1000 - 1e-3) / 1000) : "any";
+}
+
+/** JSON whose keys are in order, so that one document has one text. */
+function stable(value) {
+  if (Array.isArray(value)) return `[${value.map(stable).join(",")}]`;
+  if (value === null || typeof value !== "object") return JSON.stringify(value);
+  const keys = Object.keys(value).sort();
+  return `{${keys.map((key) => `${JSON.stringify(key)}:${stable(value[key])}`).join(",")}}`;
+}

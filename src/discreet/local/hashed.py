@@ -1,0 +1,128 @@
+"""Public hash functions of words: which place of a sketch or a Bloom filter a word falls on.
+
+Nothing here is secret or random: whoever knows the salt knows every function. They are made of SHA-256,
+so that words do not fall together by design, and so that JavaScript finds the same places.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import UsageError
+from discreet.local.randomizer import Values
+
+#: A longer answer is not a word.
+MOST_BYTES = 1024
+#: A digest has eight words of 32 bits, one for each of eight functions.
+_EACH = 8
+MOST_FUNCTIONS = 1 << 16
+MOST_WIDE = 1 << 20
+MOST_SALT = 200
+#: Functions times places: Apple's 65,536 of 1,024. A server's table is half a gigabyte then.
+MOST_CELLS = 1 << 26
+
+
+class Coded(NamedTuple):
+    """Answers as places in a list of the different ones among them."""
+
+    keys: list[bytes]
+    codes: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Functions:
+    """`many` functions from words to places 0 .. wide - 1, chosen by a public `salt`.
+
+    Function j of a word is the low bits of the 32-bit word (most significant byte first) number j mod 8 of
+    SHA-256(length of the salt | salt | j div 8 | word), both numbers as 4 bytes, most significant first. The
+    lengths make the framing unambiguous: no two of (salt, block, word) are hashed alike.
+    """
+
+    salt: str
+    many: int
+    wide: int
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.salt, str) or len(self.salt) > MOST_SALT or not _is_whole(self.salt):
+            raise UsageError(f"A salt is text of at most {MOST_SALT} characters; it is public.")
+        if not isinstance(self.many, int) or not 1 <= self.many <= MOST_FUNCTIONS:
+            raise UsageError(f"There are 1 to {MOST_FUNCTIONS:,} hash functions; this asks for {self.many}.")
+        if not is_power_of_two(self.wide) or not 2 <= self.wide <= MOST_WIDE:
+            raise UsageError(f"A sketch is as wide as a power of two, 2 to {MOST_WIDE:,}; this is {self.wide}.")
+        if self.many * self.wide > MOST_CELLS:
+            raise UsageError(f"Functions times width is at most {MOST_CELLS:,}; this is {self.many * self.wide:,}.")
+
+    def table(self, keys: Sequence[bytes]) -> NDArray[np.uint32]:
+        """The place of each key by each function."""
+        prefixes = [self._prefix(block) for block in range(-(-self.many // _EACH))]
+        found = _words(prefix + key for key in keys for prefix in prefixes)
+        return found.reshape(len(keys), len(prefixes) * _EACH)[:, : self.many] & np.uint32(self.wide - 1)
+
+    def places(self, coded: Coded, functions: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The place of each answer by the function that was drawn for it."""
+        blocks = -(-self.many // _EACH)
+        if len(coded.keys) * blocks <= coded.codes.size:
+            return self.table(coded.keys)[coded.codes, functions].astype(np.int64)
+        lanes = zip(coded.codes.tolist(), (functions // _EACH).tolist(), strict=True)
+        found = _words(self._prefix(block) + coded.keys[code] for code, block in lanes)
+        chosen = found.reshape(-1, _EACH)[np.arange(functions.size), functions % _EACH]
+        return (chosen & np.uint32(self.wide - 1)).astype(np.int64)
+
+    def _prefix(self, block: int) -> bytes:
+        salt = self.salt.encode()
+        return len(salt).to_bytes(4, "big") + salt + block.to_bytes(4, "big")
+
+
+def encoded(word: object) -> bytes:
+    """A word as the bytes that are hashed: UTF-8 of its composed form (NFC), so that an é is an é."""
+    if not isinstance(word, str) or not _is_whole(word):
+        raise UsageError("An answer here is a word, as text (and no half of a character).")
+    found = unicodedata.normalize("NFC", word).encode()
+    if not 1 <= len(found) <= MOST_BYTES:
+        raise UsageError(f"A word has 1 to {MOST_BYTES:,} bytes; this has {len(found):,}.")
+    return found
+
+
+def coded(values: Values, encode: Callable[[object], bytes] | None = None) -> Coded:
+    """Answers as places in a list of the different ones. Refuses what is no word."""
+    listed = values.tolist() if isinstance(values, np.ndarray) else values
+    try:
+        seen = {value: code for code, value in enumerate(dict.fromkeys(listed))}
+    except TypeError:
+        raise UsageError("An answer here is a word, as text.") from None
+    keys = [(encode or encoded)(value) for value in seen]
+    return Coded(keys, np.fromiter(map(seen.__getitem__, listed), dtype=np.int64, count=len(listed)))
+
+
+def candidates(words: Sequence[str]) -> list[bytes]:
+    """Words to be counted: some, and each once."""
+    if isinstance(words, str) or not len(words):
+        raise UsageError("Name the words to be counted, as a list.")
+    keys = [encoded(word) for word in words]
+    if len(set(keys)) != len(keys):
+        twice = next(word for word, key in zip(words, keys, strict=True) if keys.count(key) > 1)
+        raise UsageError(f"The word {twice!r} is there twice.")
+    return keys
+
+
+def is_power_of_two(number: object) -> bool:
+    return isinstance(number, int) and number > 0 and number & (number - 1) == 0
+
+
+def _is_whole(text: str) -> bool:
+    """No half of a character, which cannot be encoded."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in text)
+
+
+def _words(messages: Iterable[bytes]) -> NDArray[np.uint32]:
+    """The digests of all messages, as words of 32 bits."""
+    sha256 = hashlib.sha256
+    joined = b"".join([sha256(message).digest() for message in messages])
+    return np.frombuffer(joined, dtype=">u4").astype(np.uint32)

@@ -1,0 +1,127 @@
+"""Two layers of noise on bits: one that is drawn once and kept, and one that is drawn for each report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet import exact
+from discreet.errors import UsageError
+from discreet.local import coins
+from discreet.local.coins import Coin
+from discreet.mechanisms.bits import Bits
+
+Matrix = NDArray[np.bool_]
+
+TOO_SMALL = "With so small an epsilon reports would say nothing at all."
+
+
+def lying(grown: Fraction, *, planes: int) -> Coin:
+    """The rarest lie about a bit that makes a report at most `grown` times as likely for one bit as for the other."""
+    lie = Coin(heads=coins.heads_for(1 / (1 + grown), planes=planes), planes=planes)
+    if 2 * lie.heads >= lie.sides:
+        raise UsageError(TOO_SMALL)
+    return lie
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layers:
+    """Two layers of noise on bits: `lie` for good; then a kept 1 is sent as 1 by `one`, a kept 0 by `zero`.
+
+    Guarantee: where two answers set at most h bits each, everything that is ever sent of one answer is
+        2h ln((1 - lie) / lie)-differentially private, and a single report h ln(q (1 - p) / (p (1 - q))), where q and p
+        are the chances of a 1 from a set bit and an unset one, through both layers.
+    Because: bits are independent. Two answers differ in at most 2h of them, and in at most h each way; all reports are
+        made of the kept bits alone, whose likelihoods differ by (1 - lie) / lie at most for each bit.
+    """
+
+    lie: Coin
+    one: Coin
+    zero: Coin
+
+    @classmethod
+    def of(cls, epsilon: Fraction, once: Fraction, *, functions: int, planes: int) -> Layers:
+        """The least noise that keeps both promises."""
+        lie = lying(coins.growth(epsilon / (2 * functions)), planes=planes)
+        grown = coins.growth(once / functions)
+        one = Coin(heads=min(max(2, int(_best_one(lie.chance, grown) * lie.sides)), lie.sides), planes=planes)
+
+        def fits(zero: int) -> bool:
+            # Holds from some number on: a greater `zero` is a smaller one whose report was noised once more.
+            sent, other = cls(lie=lie, one=one, zero=Coin(heads=zero, planes=planes)).chances
+            return sent * (1 - other) <= grown * other * (1 - sent)
+
+        zero = Coin(heads=coins.least(fits, one.heads), planes=planes)
+        if zero.heads == one.heads:
+            raise UsageError(TOO_SMALL)
+        return cls(lie=lie, one=one, zero=zero)
+
+    @property
+    def chances(self) -> tuple[Fraction, Fraction]:
+        """A 1 is sent: where the answer sets the bit, and where it does not."""
+        lie, gap = self.lie.chance, self.one.chance - self.zero.chance
+        return self.one.chance - lie * gap, self.zero.chance + lie * gap
+
+    @property
+    def ratio(self) -> Fraction:
+        """How much likelier a single report can be made by two bits of which one is set."""
+        one, zero = self.chances
+        return one * (1 - zero) / (zero * (1 - one))
+
+    def epsilon(self, functions: int) -> Fraction:
+        return coins.epsilon_of((1 / self.lie.chance - 1) ** (2 * functions))
+
+    def once(self, functions: int) -> Fraction:
+        return coins.epsilon_of(self.ratio**functions)
+
+    def kept(self, true: Matrix, *, bits: Bits) -> Matrix:
+        """Draws: one flip of `lie` for each bit."""
+        return true ^ self.lie.flips(true.size, bits=bits).reshape(true.shape)
+
+    def sent(self, kept: Matrix, *, bits: Bits) -> Matrix:
+        """Draws: one flip of `one` for each bit, then one of `zero` for each; the kept bit says which one counts."""
+        one = self.one.flips(kept.size, bits=bits).reshape(kept.shape)
+        zero = self.zero.flips(kept.size, bits=bits).reshape(kept.shape)
+        return np.where(kept, one, zero)
+
+    def numbers(self) -> dict[str, int]:
+        return {"lie": self.lie.heads, "one": self.one.heads, "zero": self.zero.heads, "planes": self.lie.planes}
+
+
+def _best_one(lie: Fraction, grown: Fraction) -> Fraction:
+    """The chance of a kept 1 to be sent as 1 that makes the estimate least noisy.
+
+    Because: of all laws with the same ratio, a set bit that is sent as a fair coin has the least variance (as in
+        OptimisedUnary), if a chance `zero` of at least 0 can still bring it about; else `zero` is as good as 0.
+    """
+    other = 1 / (1 + grown)
+    gap = (Fraction(1, 2) - other) / (1 - 2 * lie)
+    if other >= lie * gap:
+        return other + (1 - lie) * gap
+    return (grown * lie - (1 - lie)) / (lie * (1 - lie) * (grown - 1))
+
+
+def both(epsilon: object, once: object) -> tuple[Fraction, Fraction]:
+    """The two epsilons that were asked for; a single report's is half the lifetime's unless it is named."""
+    asked = coins.asked(epsilon)
+    if once is None:
+        return asked, asked / 2
+    single = written(once, name="once")
+    if not 0 < single <= asked:
+        raise UsageError(
+            f"A single report costs at most what all cost together, {exact.show(asked)}; not {exact.show(single)}."
+        )
+    return asked, single
+
+
+def written(value: object, *, name: str) -> Fraction:
+    """A number as `exact.write` wrote it, or as a person does."""
+    if not isinstance(value, str) or "/" not in value:
+        return exact.number(value, name=name)
+    try:
+        return exact.read(value)
+    except (ValueError, ZeroDivisionError):
+        raise UsageError(f"{name} must be a plain number such as 0.5.") from None

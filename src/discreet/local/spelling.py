@@ -1,0 +1,73 @@
+"""Words spelled out as bytes, for those who must be guessed letter by letter.
+
+A word is the UTF-8 of its composed form (NFC), filled up with zero bytes. Bytes and not characters are
+the letters: there are few of them, and an emoji is only a longer word.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from discreet.errors import UsageError
+from discreet.local.hashed import encoded
+
+MOST_LENGTH = 64
+#: Every byte that UTF-8 uses, but zero, which ends a word.
+_BYTES = tuple(byte for byte in range(1, 0xF5) if byte not in (0xC0, 0xC1))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spelling:
+    """Words of at most `length` bytes; of these characters only, where an `alphabet` is declared."""
+
+    length: int
+    alphabet: str | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.length, int) or not 1 <= self.length <= MOST_LENGTH:
+            raise UsageError(f"A word may be 1 to {MOST_LENGTH} bytes long; this asks for {self.length}.")
+        if self.alphabet is not None and b"\0" in encoded(self.alphabet):
+            raise UsageError("An alphabet is the characters that words are made of, and not the zero byte.")
+
+    @property
+    def letters(self) -> tuple[int, ...]:
+        """The bytes that words are made of, and first of all the zero that ends them."""
+        return (0, *(_BYTES if self.alphabet is None else sorted(set(encoded(self.alphabet)))))
+
+    def padded(self, word: object) -> bytes:
+        """The word as `length` bytes; refuses what is none, or too long."""
+        found = encoded(word)
+        if len(found) > self.length or b"\0" in found or self.read(found) is None:
+            letters = "" if self.alphabet is None else " and made of the declared alphabet"
+            raise UsageError(f"A word here has at most {self.length} bytes{letters}.")
+        return found.ljust(self.length, b"\0")
+
+    def begins(self, prefix: bytes) -> bool:
+        """Whether some padded word begins so."""
+        spelled = prefix.rstrip(b"\0")
+        ended = len(spelled) < len(prefix)
+        if b"\0" in spelled or (ended and not spelled):
+            return False
+        try:
+            letters = codecs.getincrementaldecoder("utf-8")().decode(spelled, ended)
+        except UnicodeDecodeError:
+            return False
+        return self.alphabet is None or all(letter in self.alphabet for letter in letters)
+
+    def read(self, padded: bytes) -> str | None:
+        """The word that was padded so, if any was."""
+        spelled = padded.rstrip(b"\0")
+        return spelled.decode() if self.begins(spelled + b"\0") else None
+
+    def grown(self, prefixes: Iterable[bytes], by: int) -> list[bytes]:
+        """All beginnings that are longer by so many bytes."""
+        found = list(prefixes)
+        letters = [bytes([letter]) for letter in self.letters]
+        for _ in range(by):
+            longer = (
+                prefix + letter for prefix in found for letter in (letters[:1] if prefix[-1:] == b"\0" else letters)
+            )
+            found = [prefix for prefix in longer if self.begins(prefix)]
+        return found

@@ -1,0 +1,335 @@
+"""Numbers told as a place in a window: the piecewise mechanism, square wave and hybrid, in whole numbers.
+
+Outputs are 0 .. last. A code's window is `wide` outputs, and moves by `slide` outputs with each code, from the first
+output for code 0 to the last one for the largest. A report lies in the window, each of its outputs as likely as the
+next, or with probability `out` outside, each of those as likely as the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet import exact
+from discreet.errors import UsageError
+from discreet.local import coins
+from discreet.local.choices import whole_bytes, whole_numbers, width_of
+from discreet.local.coins import Coin
+from discreet.local.estimate import Estimate
+from discreet.local.numbers import FINE, Duchi, Numbers, too_fine
+from discreet.local.randomizer import Reports
+from discreet.mechanisms import uniform
+from discreet.mechanisms.bits import Bits
+
+#: Outputs outside a window, at least: so fine that the window's width can be near its best.
+_FINENESS = 1 << 20
+#: Up to this epsilon Duchi's bit has less variance than any mixture with piecewise (Wang and others, 2019).
+_DUCHI_ALONE = Fraction(61, 100)
+
+
+class Window(Numbers):
+    """A report is more likely inside the window of its number than outside.
+
+    Guarantee: epsilon-differentially private for each report.
+    Because: every output has one of two probabilities, (1 - out) / wide inside the window of a number and
+        out / (steps slide) outside; epsilon is the logarithm of their ratio, and `out` is the least number
+        of 256^-planes for which that is at most what was asked for.
+    Draws: first a flip of the coin `out`; then, on tails, a whole number below `wide`, the place in the window; on
+        heads, a whole number below steps * slide, the place among the outputs outside, in their order.
+    """
+
+    __slots__ = ("gain", "offset", "out", "slide", "wide")
+
+    #: An output is offset + gain * code in the mean.
+    offset: Fraction
+    gain: Fraction
+
+    def _make(self, epsilon: object, share: Callable[[Fraction], Fraction], slide: int | None, planes: int) -> None:
+        """`share` gives, for an epsilon, the best window's width in parts of the way that it moves."""
+        self.asked = coins.asked(epsilon)
+        self.slide = -(-_FINENESS // self.steps) if slide is None else slide
+        self.wide = max(1, round(self.outside * share(self.asked)))
+        chance = 1 / (1 + coins.growth(self.asked) * self.wide / self.outside)
+        self.out = Coin(heads=coins.heads_for(chance, planes=planes), planes=planes)
+        inside, outside = self.levels
+        if inside <= outside:
+            raise too_fine(self.asked)
+        self.epsilon = coins.epsilon_of(inside / outside)
+        self.width = width_of(self.outputs - 1)
+        self._measure()
+
+    @property
+    def outside(self) -> int:
+        """How many outputs lie outside a window."""
+        return self.steps * self.slide
+
+    @property
+    def outputs(self) -> int:
+        return self.outside + self.wide
+
+    @property
+    def levels(self) -> tuple[Fraction, Fraction]:
+        """The probability of each output inside the window, and of each outside."""
+        return (1 - self.out.chance) / self.wide, self.out.chance / self.outside
+
+    def _measure(self) -> None:
+        """The mean and the second moment of an output, given code i, from sums over all outputs and over a window.
+
+        All outputs have `outside`, those of the window inside - outside on top. With middle = i slide + (wide - 1) / 2
+        the window's outputs sum to wide * middle and their squares to wide * (middle^2 + (wide^2 - 1) / 12).
+        """
+        inside, outside = self.levels
+        many, wide, excess = self.outputs, self.wide, (inside - outside) * self.wide
+        half = Fraction(wide - 1, 2)
+        self.gain = excess * self.slide
+        self.offset = outside * Fraction(many * (many - 1), 2) + excess * half
+        start = self.offset / self.gain
+        constant = outside * Fraction((many - 1) * many * (2 * many - 1), 6)
+        constant += excess * (half**2 + Fraction(wide**2 - 1, 12))
+        self.spread = (
+            constant / self.gain**2 - start**2,
+            2 * half / self.gain - 2 * start,
+            1 / excess - 1,
+        )
+        self.extent = -start, (many - 1) / self.gain - start
+
+    def reports(self, codes: NDArray[np.int64], *, bits: Bits) -> Reports:
+        return whole_bytes(self.told(codes, bits=bits), self.width)
+
+    def told(self, codes: NDArray[np.int64], *, bits: Bits) -> NDArray[np.int64]:
+        """An output for each code."""
+        out = self.out.flips(codes.size, bits=bits)
+        start = codes * self.slide
+        far, near = np.flatnonzero(out), np.flatnonzero(~out)
+        told = np.empty(codes.size, dtype=np.int64)
+        told[near] = start[near] + uniform.whole_below(self.wide, near.size, bits=bits)
+        place = uniform.whole_below(self.outside, far.size, bits=bits)
+        told[far] = place + self.wide * (place >= start[far])
+        return told
+
+    def valid(self, reports: Reports) -> NDArray[np.bool_]:
+        return np.asarray(whole_numbers(reports) < self.outputs)
+
+    def guesses(self, reports: Reports) -> NDArray[np.float64]:
+        return self.guesses_of(whole_numbers(reports))
+
+    def guesses_of(self, told: NDArray[np.int64]) -> NDArray[np.float64]:
+        return np.asarray((told - float(self.offset)) / float(self.gain))
+
+    def numbers(self) -> dict[str, Any]:
+        return {
+            "steps": self.steps,
+            "wide": self.wide,
+            "slide": self.slide,
+            "out": self.out.heads,
+            "planes": self.out.planes,
+        }
+
+
+class Piecewise(Window):
+    """The window whose mean has the least variance in the worst case: its width is e^(-epsilon/2) of its way.
+
+    That is the piecewise mechanism of Wang and others (2019), where a window of C - 1 moves by C + 1 and
+    C = (e^(epsilon/2) + 1) / (e^(epsilon/2) - 1), in whole numbers.
+    """
+
+    __slots__ = ()
+
+    protocol = "piecewise"
+
+    def __init__(
+        self,
+        *,
+        low: object,
+        high: object,
+        step: object,
+        epsilon: object,
+        slide: int | None = None,
+        planes: int = FINE,
+    ) -> None:
+        self._declare(low, high, step)
+        self._make(epsilon, lambda asked: exact.exp(-asked / 2, up=False), slide, planes)
+
+
+class SquareWave(Window):
+    """The window that tells most about where people are: for the distribution, not only for the mean.
+
+    Its width, in parts of its way, is 2b of Li and others (2020), which makes the most of the mutual
+    information. `estimate` gives the unbiased mean; `distribution` the likeliest distribution.
+    """
+
+    __slots__ = ()
+
+    protocol = "square-wave"
+
+    def __init__(
+        self,
+        *,
+        low: object,
+        high: object,
+        step: object,
+        epsilon: object,
+        slide: int | None = None,
+        planes: int = FINE,
+    ) -> None:
+        self._declare(low, high, step)
+        self._make(epsilon, _most_informative, slide, planes)
+
+    def distribution(
+        self,
+        reports: Reports | Sequence[bytes],
+        *,
+        bins: int | None = None,
+        smooth: bool = False,
+        rounds: int = 10_000,
+    ) -> Estimate:
+        """The likeliest distribution over `bins` pieces of the grid, by expectation maximisation.
+
+        It is neither unbiased nor has it an interval: an estimate that says `made="em"`, or `made="em-smooth"` where
+        each round also averages neighbours (1, 2, 1): that helps where there are many bins and few reports, and
+        flattens true peaks where there are not.
+        """
+        found = self.matrix(reports)
+        if not len(found):
+            raise UsageError("There are no reports yet, so there is no distribution.")
+        edges = self._bins(bins or min(self.steps + 1, 256))
+        cuts = np.unique(np.linspace(0, self.outputs, 2 * edges.size).astype(np.int64))
+        seen = np.histogram(whole_numbers(found), bins=cuts)[0].astype(np.float64)
+        gain = 1e-3 * float(coins.growth(self.asked))  # as Li and others stop: further rounds fit the noise
+        shares = likeliest(self.blur(edges, cuts), seen, smooth=smooth, gain=gain, rounds=rounds)
+        size = edges.size - 1
+        return Estimate(
+            labels=tuple(self._label(int(edges[k]), int(edges[k + 1]) - 1) for k in range(size)),
+            n=len(found),
+            counts=shares * len(found),
+            variances=np.full(size, np.nan),
+            reach=float(len(found)),  # nothing smaller is proved
+            made="em-smooth" if smooth else "em",
+        )
+
+    def _bins(self, bins: int) -> NDArray[np.int64]:
+        """The first code of each bin, and the end."""
+        if not 2 <= bins <= min(self.steps + 1, 4096):
+            raise UsageError(f"The grid can be cut into 2 to {min(self.steps + 1, 4096)} bins.")
+        return np.arange(bins + 1, dtype=np.int64) * (self.steps + 1) // bins
+
+    def _label(self, first: int, last: int) -> str:
+        ends = (exact.show(self.low + code * self.step, digits=12) for code in (first, last))
+        return "..".join(ends) if last > first else next(ends)
+
+    def blur(self, edges: NDArray[np.int64], cuts: NDArray[np.int64]) -> NDArray[np.float64]:
+        """P(output in [cuts_j, cuts_j+1) | code in [edges_k, edges_k+1), all its codes alike): rows j, columns k."""
+        inside, outside = self.levels
+        # Of the window that starts at s, clip(x - s, 0, wide) outputs lie below x: a difference of two ramps.
+        below = _ramps(cuts[:, None], edges, self.slide) - _ramps(cuts[:, None] - self.wide, edges, self.slide)
+        shared = np.diff(np.diff(below, axis=0), axis=1) / np.diff(edges)
+        return np.asarray(float(outside) * np.diff(cuts)[:, None] + float(inside - outside) * shared)
+
+
+class Hybrid(Numbers):
+    """A coin chooses between piecewise and Duchi's bit, so that the variance is the same wherever people are.
+
+    Guarantee: epsilon-differentially private for each report.
+    Because: the coin does not depend on the answer, the report says how it fell, and either way the report is
+        epsilon-differentially private.
+    Draws: first a flip of the coin `pieces`; then, on heads, those of piecewise; on tails, those of Duchi.
+    A report is a whole number: piecewise's output, or its number of outputs plus Duchi's bit.
+    """
+
+    __slots__ = ("bit", "pieces", "window")
+
+    protocol = "hybrid"
+
+    def __init__(
+        self,
+        *,
+        low: object,
+        high: object,
+        step: object,
+        epsilon: object,
+        slide: int | None = None,
+        planes: int = FINE,
+    ) -> None:
+        self._declare(low, high, step)
+        self.asked = coins.asked(epsilon)
+        grid: dict[str, Any] = {"low": self.low, "high": self.high, "step": self.step, "epsilon": self.asked}
+        self.window = Piecewise(**grid, slide=slide, planes=planes)
+        self.bit = Duchi(**grid, planes=planes)
+        chance = Fraction(0) if self.asked <= _DUCHI_ALONE else 1 - exact.exp(-self.asked / 2, up=True)
+        self.pieces = Coin(heads=coins.heads_for(chance, planes=planes), planes=planes)
+        self.epsilon = max(self.bit.epsilon, self.window.epsilon) if chance else self.bit.epsilon
+        self.width = width_of(self.window.outputs + 1)
+        heads, tails = self.pieces.chance, 1 - self.pieces.chance
+        one, two, three = (
+            heads * curve + tails * line for curve, line in zip(self.window.spread, self.bit.spread, strict=True)
+        )
+        self.spread = one, two, three  # both guesses are unbiased, so their variances mix
+        ends = [*self.bit.extent, *(self.window.extent if chance else ())]
+        self.extent = min(ends), max(ends)
+
+    def reports(self, codes: NDArray[np.int64], *, bits: Bits) -> Reports:
+        heads = self.pieces.flips(codes.size, bits=bits)
+        wide, narrow = np.flatnonzero(heads), np.flatnonzero(~heads)
+        told = np.empty(codes.size, dtype=np.int64)
+        told[wide] = self.window.told(codes[wide], bits=bits)
+        told[narrow] = self.bit.reports(codes[narrow], bits=bits)[:, 0] + np.int64(self.window.outputs)
+        return whole_bytes(told, self.width)
+
+    def valid(self, reports: Reports) -> NDArray[np.bool_]:
+        told = whole_numbers(reports)
+        least = 0 if self.pieces.heads else self.window.outputs
+        return np.asarray((least <= told) & (told < self.window.outputs + 2))
+
+    def guesses(self, reports: Reports) -> NDArray[np.float64]:
+        told = whole_numbers(reports)
+        bit = told - self.window.outputs
+        ends = np.array([float(end) for end in self.bit.extent])
+        return np.asarray(np.where(bit < 0, self.window.guesses_of(told), ends[np.maximum(bit, 0)]))
+
+    def numbers(self) -> dict[str, Any]:
+        return {
+            "steps": self.steps,
+            "pieces": self.pieces.heads,
+            "planes": self.pieces.planes,
+            "window": self.window.numbers(),
+            "bit": self.bit.numbers(),
+        }
+
+
+def likeliest(
+    blur: NDArray[np.float64], seen: NDArray[np.float64], *, smooth: bool, gain: float, rounds: int
+) -> NDArray[np.float64]:
+    """The shares whose blurred image makes what was seen likeliest; they are never negative and sum to 1.
+
+    Without `smooth` no round makes it less likely. It stops when a round moves the log-likelihood by less than `gain`.
+    """
+    shares = np.full(blur.shape[1], 1 / blur.shape[1])
+    before = -np.inf
+    for _ in range(rounds):
+        image = blur @ shares
+        likelihood = float(seen @ np.log(image))
+        if abs(likelihood - before) < gain:
+            break
+        before = likelihood
+        shares *= blur.T @ (seen / image)
+        if smooth and shares.size > 2:
+            padded = np.pad(shares, 1, mode="edge")
+            shares = padded[:-2] + 2 * padded[1:-1] + padded[2:]
+        shares /= shares.sum()
+    return shares
+
+
+def _ramps(cuts: NDArray[np.int64], edges: NDArray[np.int64], slide: int) -> NDArray[np.int64]:
+    """The sum of max(cut - i slide, 0) over the codes i below each edge."""
+    many = np.minimum(edges, np.maximum(-(-cuts // slide), 0))
+    return np.asarray(many * cuts - slide * (many * (many - 1) // 2))
+
+
+def _most_informative(epsilon: Fraction) -> Fraction:
+    """2b = (epsilon e^epsilon - e^epsilon + 1) / (e^epsilon (e^epsilon - 1 - epsilon))."""
+    power = exact.exp(epsilon, up=True)
+    return (epsilon * power - power + 1) / (power * (power - 1 - epsilon))

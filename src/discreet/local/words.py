@@ -1,0 +1,175 @@
+"""Words that nobody thought of beforehand: frequent ones are found letter by letter.
+
+Each device is in one group by chance, and reports the beginning of its word, as long as its group's. At home
+the beginnings that are frequent in one group are made longer in all ways, and looked for in the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import UsageError
+from discreet.local.coins import PLANES
+from discreet.local.estimate import Estimate
+from discreet.local.hashed import Coded, coded
+from discreet.local.randomizer import Randomizer, Reports, Values
+from discreet.local.sketch import SALT, HadamardSketch
+from discreet.local.spelling import Spelling
+from discreet.local.tallying import Tally
+from discreet.mechanisms import uniform
+from discreet.mechanisms.bits import Bits
+
+FUNCTIONS = 64
+WIDE = 4096
+#: In so many ways may a beginning be made longer in one step.
+_MOST_GROWN = 1 << 12
+#: The chance that noise alone makes any beginning look frequent.
+_FALSE = 0.05
+
+
+class PrefixWords(Randomizer):
+    """The beginning of a word of at most `length` bytes, through a Hadamard sketch: one report, the full epsilon.
+
+    There are `groups` lengths of beginnings, and one group more that reports whole words through functions of its own:
+    nobody in it had a part in finding the words, so that their counts and intervals are as good as if the words had
+    been listed beforehand. Some words may be missed: those held by fewer than the noise of a group lets stand out.
+
+    Guarantee: epsilon-differentially private for each report.
+    Because: the group is drawn whatever the word is; given it, the report is a HadamardSketch's of a function of the
+        word.
+    Draws: first the group, then as HadamardSketch: the function, the row, one flip.
+
+    >>> found = PrefixWords(epsilon=4, length=8, alphabet="abcdefghijklmnopqrstuvwxyz")
+    >>> len(found.randomize("holiday"))
+    4
+    """
+
+    __slots__ = ("counting", "cuts", "finding", "spelling")
+
+    protocol = "prefix-words"
+
+    def __init__(
+        self,
+        *,
+        epsilon: object,
+        length: int = 16,
+        alphabet: str | None = None,
+        groups: int | None = None,
+        functions: int = FUNCTIONS,
+        wide: int = WIDE,
+        salt: str = SALT,
+        planes: int = PLANES,
+    ) -> None:
+        self.spelling = Spelling(length=length, alphabet=alphabet)
+        self.cuts = self._cuts(groups)
+        self.finding = HadamardSketch(
+            epsilon=epsilon, functions=functions, wide=wide, salt=f"{salt}/find", planes=planes
+        )
+        self.counting = HadamardSketch(
+            epsilon=epsilon, functions=functions, wide=wide, salt=f"{salt}/count", planes=planes
+        )
+        self.asked, self.epsilon = self.finding.asked, self.finding.epsilon
+        self.width = 1 + self.finding.width
+
+    def _cuts(self, groups: int | None) -> tuple[int, ...]:
+        """How long each group's beginnings are: in as few steps as the letters allow, or as were asked for."""
+        length, letters = self.spelling.length, len(self.spelling.letters)
+        step = max(by for by in range(1, length + 1) if by == 1 or letters**by <= _MOST_GROWN)
+        many = -(-length // step) if groups is None else groups
+        if not 1 <= many <= length or letters ** -(-length // many) > _MOST_GROWN:
+            raise UsageError(f"Words of {length} bytes take {-(-length // step)} to {length} groups; these are {many}.")
+        return tuple(-(-length * (group + 1) // many) for group in range(many))
+
+    def noised(self, values: Values, *, bits: Bits) -> Reports:
+        words = coded(values, self.spelling.padded)
+        groups = uniform.whole_below(len(self.cuts) + 1, words.codes.size, bits=bits)
+        ends = (*self.cuts, self.spelling.length)
+        keys = [word[:end] for word in words.keys for end in ends]
+        made = np.empty((groups.size, self.width), dtype=np.uint8)
+        made[:, 0] = groups
+        for sketch, rows in self._sketches(groups):
+            part = Coded(keys, words.codes[rows] * len(ends) + groups[rows])
+            made[rows, 1:] = sketch.sketched(part, bits=bits)
+        return made
+
+    def _sketches(self, groups: NDArray[np.int64]) -> list[tuple[HadamardSketch, NDArray[np.int64]]]:
+        """Which rows go through which sketch; a sketch without rows draws nothing."""
+        counted = groups == len(self.cuts)
+        both = [(self.finding, np.flatnonzero(~counted)), (self.counting, np.flatnonzero(counted))]
+        return [(sketch, rows) for sketch, rows in both if rows.size]
+
+    def valid(self, reports: Reports) -> NDArray[np.bool_]:
+        return np.asarray((reports[:, 0] <= len(self.cuts)) & self.finding.valid(reports[:, 1:]))
+
+    def tallies(self, reports: Reports) -> list[Tally]:
+        """The sums of each group, the one that counts last."""
+        inner = [reports[reports[:, 0] == group, 1:] for group in range(len(self.cuts) + 1)]
+        return [self.finding.tally(part) for part in inner]
+
+    def estimate(self, reports: Reports | Sequence[bytes], *, most: int = 32) -> Estimate:
+        """The frequent words, at most so many, and how many hold each: unbiased, by those who did not find them."""
+        tallies = self.tallies(self.matrix(reports))
+        words = [word for word in map(self.spelling.read, self._found(tallies, most)) if word is not None]
+        n = sum(tally.n for tally in tallies)
+        return self._counted(words, tallies[-1], n)
+
+    def _found(self, tallies: list[Tally], most: int) -> list[bytes]:
+        """Padded words, made longer group by group from the beginnings that stand out."""
+        found = [b""]
+        for end, tally in zip(self.cuts, tallies, strict=False):
+            grown = self.spelling.grown(found, end - len(found[0]) if found else 0)
+            found = standing_out(self.finding, tally, grown, most=most, false=_FALSE / len(self.cuts))
+        return found
+
+    def _counted(self, words: list[str], tally: Tally, n: int) -> Estimate:
+        """Counts in one group of the n, whose members were drawn from all: scaled up, with the drawing's variance."""
+        scale = n / max(tally.n, 1)
+        keys = [self.spelling.padded(word) for word in words]
+        counts = self.counting.counts(self.counting.levels(tally), keys, tally.n)
+        variances = self.counting.variances(counts, tally.n, self.counting.second_moment(tally))
+        shares = np.clip(counts / max(tally.n, 1), 0, 1)
+        drawn = tally.n * shares * (1 - shares) * (n - tally.n) / max(n - 1, 1)
+        return Estimate(
+            labels=tuple(words),
+            n=n,
+            counts=counts * scale,
+            variances=(variances + drawn) * scale**2,
+            reach=self.counting.reach * scale,
+        )
+
+    def options(self) -> dict[str, Any]:
+        return {
+            "length": self.spelling.length,
+            "alphabet": self.spelling.alphabet,
+            "groups": len(self.cuts),
+            "functions": self.finding.functions,
+            "wide": self.finding.wide,
+            "salt": self.finding.options()["salt"].removesuffix("/find"),
+        }
+
+    def numbers(self) -> dict[str, Any]:
+        return {**self.finding.numbers(), "cuts": list(self.cuts)}
+
+
+def standing_out(
+    sketch: HadamardSketch, tally: Tally, keys: Sequence[bytes], *, most: int, false: float
+) -> list[bytes]:
+    """The most frequent keys, of those that noise makes look so frequent with a chance of at most `false` in all."""
+    if not keys or not tally.n:
+        return []
+    counts = sketch.counts(sketch.levels(tally), keys, tally.n)
+    spread = np.sqrt(sketch.variances(np.zeros(1), tally.n, sketch.second_moment(tally)))
+    ordered = np.argsort(-counts, kind="stable")[:most]
+    least = threshold(false, len(keys)) * float(spread[0])
+    return [keys[place] for place in ordered.tolist() if counts[place] > least]
+
+
+def threshold(false: float, many: int) -> float:
+    """How many standard deviations all of so many noises stay below, but for a chance of `false`."""
+    return -NormalDist().inv_cdf(float(Fraction(false) / many))

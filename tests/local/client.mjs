@@ -1,0 +1,89 @@
+// Runs the client on cases from standard input, one JSON document, and answers with one.
+// Only for the tests: `node client.mjs <job> <address of the client's file>`.
+import { readFileSync } from "node:fs";
+
+const client = await import(process.argv[3]);
+
+/** An answer of the client, or the sentence with which it refused. */
+function attempt(act) {
+  try {
+    return act();
+  } catch (error) {
+    if (error instanceof client.Refused) return { refused: error.message };
+    throw error;
+  }
+}
+
+/** A localStorage for one test. */
+class Memory {
+  entries = new Map();
+  writes = [];
+
+  get length() {
+    return this.entries.size;
+  }
+
+  key(index) {
+    return [...this.entries.keys()][index];
+  }
+
+  getItem(place) {
+    return this.entries.get(place) ?? null;
+  }
+
+  setItem(place, text) {
+    this.writes.push(place);
+    this.entries.set(place, text);
+  }
+}
+
+const JOBS = {
+  /** [{parameters, reports: [{value, tape}]}] -> [[{report, left}]] */
+  reports: (groups) =>
+    groups.map(({ parameters, reports }) => {
+      const made = client.randomizer(parameters);
+      return reports.map(({ value, tape }) => {
+        const source = new client.Tape(client.fromHex(tape));
+        return attempt(() => ({ report: client.toHex(made.randomize(value, source)), left: source.left.length }));
+      });
+    }),
+
+  /** [parameters] -> [{epsilon} or {refused}] */
+  epsilons: (documents) =>
+    documents.map((parameters) => attempt(() => ({ epsilon: client.randomizer(parameters).epsilon }))),
+
+  /** [{parameters, value, report}] -> [chance] */
+  chances: (cases) =>
+    cases.map(({ parameters, value, report }) =>
+      client.randomizer(parameters).chance(value, client.fromHex(report)),
+    ),
+
+  /** [{parameters, report}] -> [[choice]] */
+  supported: (cases) =>
+    cases.map(({ parameters, report }) => client.randomizer(parameters).supported(client.fromHex(report))),
+
+  /** [message] -> [{sha256, hmac}] */
+  hashes: (messages) =>
+    messages.map(({ key, message }) => ({
+      sha256: client.toHex(client.sha256(client.fromHex(message))),
+      hmac: client.toHex(client.hmac(client.fromHex(key), client.fromHex(message))),
+    })),
+
+  /** {limit, steps: [{survey, value}], keep} -> [answers], and what storage holds */
+  device: ({ lifetime, steps, broken }) => {
+    const storage = new Memory();
+    if (broken === "throws") storage.setItem = () => { throw new Error("quota"); };
+    if (broken === "forgets") storage.setItem = () => {};
+    const answers = steps.map(({ survey, value }) =>
+      attempt(() => {
+        // A new Device each time: a reload.
+        const given = new client.Device({ storage, lifetime: lifetime ?? Infinity }).answer(survey, value);
+        return { ...given, report: client.toHex(given.report), written: storage.writes.length };
+      }),
+    );
+    return { answers, stored: Object.fromEntries(storage.entries) };
+  },
+};
+
+const job = JOBS[process.argv[2]];
+process.stdout.write(JSON.stringify(job(JSON.parse(readFileSync(0, "utf8")))));
