@@ -1,6 +1,6 @@
 """One fit of `./do bench synth`: a process that fits, samples, writes the rows, and tells what it cost.
 
-CPU seconds are those of the whole process, import and all; so is the peak of its memory.
+CPU seconds are those of the whole process, import and all; so is the peak of its memory. What starting took is told.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ def main() -> None:
     from discreet.synth.writing import write_rows
 
     project = discreet.open(order["project"])
+    started = time.process_time()
     model = project.synthesize(
         "people", model=order["kind"], epsilon=order["epsilon"], delta="1e-9", fresh=True, **order["more"]
     )
@@ -34,6 +35,8 @@ def main() -> None:
     write_rows(model, Path(order["rows"]), n=order["n"], given={}, seed=None)
     report = {
         "cpu_s": time.process_time(),
+        "start_s": started,
+        "work_s": time.process_time() - started,
         "fit_s": fitted,
         "memory_mb": peak_mb(),
         "cells": model.calibrated.cells,

@@ -16,38 +16,28 @@ from discreet.errors import LedgerFault, QueryFailed
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.program import Candidate, Program, moves_of_distances
 from discreet.synth.attribute import attribute_of
+from synth.worlds import PEOPLE, open_project
 
-DATA = "age,sex\n" + "".join(f"{n % 60},{'FM'[n % 2]}\n" for n in range(600))
-TOML = """
-[tables.people]
-source = "people.csv"
-budget = { epsilon = 9, delta = 1e-6 }
-PERSON
-[tables.people.columns.age]
-type = "integer"
-low = 0
-high = 99
-edges = [0, 20, 40, 99]
-[tables.people.columns.sex]
-type = "category"
-values = ["F", "M"]
-closed = true
-"""
+LINES = [f"{n % 60},{'FM'[n % 2]}" for n in range(600)]
+BUDGET = "{ epsilon = 9, delta = 1e-6 }"
 RHO = Reserved(epsilon=None, rho=Fraction(1, 2), delta=Fraction(0))
 PURE = Reserved(epsilon=Fraction(1), rho=Fraction(1, 2), delta=Fraction(0))
 
 
 @pytest.fixture
 def project(tmp_path):
-    (tmp_path / "people.csv").write_text(DATA)
-    (tmp_path / "discreet.toml").write_text(TOML.replace("PERSON\n", "\n"))
-    discreet.init(tmp_path)
-    return discreet.open(tmp_path)
+    return open_project(tmp_path, PEOPLE, LINES, budget=BUDGET)
+
+
+def with_persons(folder, more):
+    """The same rows, each of another person, and more lines; five rows a person."""
+    folder.mkdir()
+    lines = [f"{line},p{number}" for number, line in enumerate(LINES)] + more
+    table = 'person = "who"\nrows_per_person = 5'
+    return open_project(folder, PEOPLE | {"who": None}, lines, budget=BUDGET, table=table)
 
 
 def start(project, event=RHO, question="fit") -> Program:
-    if "people" not in project.ledger.state.versions:
-        project.refresh("people")
     version = project.version("people")
     ledger = project.ledger
     held = ledger.reserved("people", version.number, question)
@@ -90,14 +80,7 @@ def test_a_person_moves_marginals_by_their_rows(tmp_path):
     """Exact neighbours on the real engine: with and without a person of many rows."""
     counts = []
     for rows in (0, 50):
-        folder = tmp_path / str(rows)
-        folder.mkdir()
-        extra = "".join(f"{n % 3 * 25},F,x\n" for n in range(rows))
-        people = "".join(line + f",p{number}\n" for number, line in enumerate(DATA.splitlines()[1:]))
-        (folder / "people.csv").write_text("age,sex,who\n" + people + extra)
-        (folder / "discreet.toml").write_text(TOML.replace("PERSON", 'person = "who"\nrows_per_person = 5'))
-        discreet.init(folder)
-        program = start(discreet.open(folder))
+        program = start(with_persons(tmp_path / str(rows), [f"{n % 3 * 25},F,x" for n in range(rows)]))
         cut = cut_of(program)
         assert (program.moves.l1, program.moves.l2_squared) == (5, 25)
         counts.append([exact(cut, places) for places in ((), (0,), (1,), (0, 1))])
@@ -111,13 +94,7 @@ def test_a_person_moves_scores_and_distances_by_no_more_than_is_paid_for(tmp_pat
     sets, zeros = [(0,), (1,), (0, 1)], {(0,): 4, (1,): 2, (0, 1): 8}
     seen, scores, sums = [], [], []
     for rows in (0, 50):
-        folder = tmp_path / str(rows)
-        folder.mkdir()
-        people = "".join(f"{line},p{number}\n" for number, line in enumerate(DATA.splitlines()[1:]))
-        (folder / "people.csv").write_text("age,sex,who\n" + people + "30,F,x\n" * rows)
-        (folder / "discreet.toml").write_text(TOML.replace("PERSON", 'person = "who"\nrows_per_person = 5'))
-        discreet.init(folder)
-        project = discreet.open(folder)
+        project = with_persons(tmp_path / str(rows), ["30,F,x"] * rows)
         program = start(project, PURE)
         cut = cut_of(program)
         known = type(project.curator).choose

@@ -260,11 +260,12 @@ class Project:
         """
         from discreet.synth.fit import synthesize
         from discreet.synth.fitting import silent
-        from discreet.synth.wanted import Wanted, constraints_of
+        from discreet.synth.wanted import Wanted, constraints_of, refuse_options
 
         asker = self.asker(analyst)
         self._private(name)
         told = constraints_of(constraints, self.known_version(name).schema)
+        refuse_options(more)
         wanted = Wanted.of(
             epsilon=epsilon,
             delta=delta,

@@ -96,6 +96,11 @@ class Program:
             return 1 - spent / self._event.epsilon
         return 1 - sum((loss.rho for loss in self._spent), Fraction(0)) / self._event.rho
 
+    @property
+    def is_pure(self) -> bool:
+        """Whether shares are of a pure epsilon; else of rho."""
+        return self._event.epsilon is not None
+
     def law(self, share: Fraction) -> Law:
         """The noise on one marginal that costs this share, exactly."""
         if self._event.epsilon is not None:

@@ -1,39 +1,8 @@
 """What the reader understands, through the whole path, beside DuckDB's own answers to the same text."""
 
-import duckdb
 import pytest
 
-from answers.shop import make
-
 EPSILON = 1000
-
-
-@pytest.fixture(scope="module")
-def state(tmp_path_factory):
-    return tmp_path_factory.mktemp("state")
-
-
-@pytest.fixture(autouse=True)
-def state_folder(monkeypatch, state):
-    """One state folder for the module, as there is one project."""
-    monkeypatch.setenv("DISCREET_STATE", str(state))
-    return state
-
-
-@pytest.fixture(scope="module")
-def shop(tmp_path_factory, state):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DISCREET_STATE", str(state))
-        return make(tmp_path_factory.mktemp("reader"))
-
-
-@pytest.fixture(scope="module")
-def source(shop):
-    with duckdb.connect(config={"threads": 1}) as connection:
-        for name in ("orders", "payments", "lines", "cities", "people"):
-            file = shop.folder / f"{name}.csv"
-            connection.execute(f"create table {name} as from read_csv('{file}', nullstr = '')")
-        yield connection
 
 
 def close(mine, theirs):

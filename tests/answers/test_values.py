@@ -3,7 +3,6 @@ DuckDB's own answer to the same text over the source."""
 
 from fractions import Fraction
 
-import duckdb
 import pytest
 
 from answers.shop import make
@@ -56,34 +55,6 @@ SAME = [
     "select city, avg(age), count(*) from people group by city",
     "select state, count(*) from people p join cities c on p.city = c.name group by state",
 ]
-
-
-@pytest.fixture(scope="module")
-def state(tmp_path_factory):
-    return tmp_path_factory.mktemp("state")
-
-
-@pytest.fixture(autouse=True)
-def state_folder(monkeypatch, state):
-    """One state folder for the module, as there is one project."""
-    monkeypatch.setenv("DISCREET_STATE", str(state))
-    return state
-
-
-@pytest.fixture(scope="module")
-def shop(tmp_path_factory, state):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DISCREET_STATE", str(state))
-        return make(tmp_path_factory.mktemp("shop"))
-
-
-@pytest.fixture(scope="module")
-def source(shop):
-    with duckdb.connect() as connection:
-        for name in ("orders", "payments", "lines", "cities", "people"):
-            file = shop.folder / f"{name}.csv"
-            connection.execute(f"create table {name} as from read_csv('{file}', nullstr = '')")
-        yield connection
 
 
 def plain(value):

@@ -118,6 +118,9 @@ def test_given_seed_and_formats(project, tmp_path, capsys):
         (("synth", "fit", "visits", "--epsilon", "1", "--columns", "sx"), "sex"),
         (("synth", "fit", "visits", "--epsilon", "1", "--degree", "1.5"), "degree"),
         (("synth", "fit", "visits", "--epsilon", "1", "-o", "no/such/folder/m.json"), "folder"),
+        (("synth", "fit", "visits", "--epsilon", "1", "-o", "/proc/m.json"), "cannot be written"),
+        (("synth", "fit", "visits", "--epsilon", "1", "--columns", "sex,ward,Sex"), "twice"),
+        (("synth", "fit", "visits", "--epsilon", "1", "--model", "mst", "--degree", "2"), "privbayes"),
         (("synth", "sample", "-n", "5"), "fit"),
         (("synth", "sample", "nothing.json"), "nothing.json"),
     ],
@@ -173,3 +176,45 @@ def test_what_an_expert_names_is_measured(project, tmp_path, capsys):
     assert run(capsys, tmp_path, *words, "--weight", "sex,age")[0] == 2
     aim = ("synth", "fit", "visits", "--epsilon", "1", "--model", "aim")
     assert run(capsys, tmp_path, *aim, "--weight", "sex,age=5")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--seed", "-1"), "seed"),
+        (("--given", "sex=F", "--given", "SEX=M"), "two things"),
+        (("-o", "/proc/x.csv"), "cannot be written"),
+    ],
+)
+def test_a_sample_that_cannot_be_is_one_sentence(project, tmp_path, capsys, words, told):
+    run(capsys, tmp_path, "synth", "fit", "visits", "--model", "random")
+    code, data, _ = run(capsys, tmp_path, "synth", "sample", "-n", "5", *words)
+    assert code == 2
+    assert told in json.dumps(data)
+
+
+def test_an_option_of_another_name_is_told_the_nearest(project):
+    with pytest.raises(discreet.UsageError) as refused:
+        project.synthesize("visits", epsilon=1, marginal=[("sex", "ward")])
+    assert "marginals" in refused.value.hint
+    model = project.synthesize("visits", epsilon=1, columns="sex")
+    assert [column.name for column in model.columns] == ["sex"]
+
+
+def test_what_is_public_is_known_exactly(project, tmp_path, capsys):
+    facts = {"totals": [{"column": "sex", "counts": {"F": 1000, "M": 1000}}], "rows": 2000}
+    facts["dependencies"] = [{"from": "sex", "to": "ward", "map": {"F": "maternity", "M": "surgery"}}]
+    model = project.synthesize("visits", epsilon="0.05", columns=["sex", "ward", "age"], constraints=facts)
+    from discreet.synth.inspect.evidence import Evidence
+
+    evidence = Evidence(model)
+    for names in (["sex"], ["ward"], ["sex", "ward"]):
+        own = tuple(model.place(name) for name in names)
+        bounds = evidence.bounds(own)
+        assert (bounds.low == bounds.high).all() and bounds.model.sum() == pytest.approx(2000), names
+    assert evidence.everybody().low == evidence.everybody().high
+    age = evidence.bounds((model.place("age"),))
+    assert (age.low < age.high).any()
+    partial = {**facts, "dependencies": [{"from": "sex", "to": "ward", "map": {"F": "maternity"}}]}
+    model = project.synthesize("visits", epsilon="0.05", columns=["sex", "ward", "age"], constraints=partial)
+    assert not Evidence(model).public((model.place("ward"),))

@@ -3,9 +3,9 @@ import itertools
 import numpy as np
 import pytest
 
-from discreet.inference import candidates
+from discreet.inference import products
 from discreet.inference.candidates import projections
-from discreet.inference.fit import fit
+from discreet.inference.fit import Measured, fit
 from discreet.inference.tree import condition
 from inference.small_models import noisy_marginals, random_allowed, random_joint, random_sets
 
@@ -42,38 +42,79 @@ def test_axes_come_in_the_order_asked():
 def test_groups_that_are_made_in_parts(monkeypatch, most, limit):
     calibrated = model(7)
     asked = list(itertools.combinations(range(8), 3))
-    monkeypatch.setattr(candidates, limit, most)
+    monkeypatch.setattr(products, limit, most)
     found = dict(projections(calibrated, asked))
     assert found.keys() == set(asked)
     for axes, table in found.items():
         assert table == pytest.approx(calibrated.project(axes), abs=1e-10)
 
 
-def test_nothing_between_two_products_is_larger_than_allowed(monkeypatch):
-    """A pair whose attributes lie behind two edges of a large clique: no table of all that is ever made."""
-    calibrated = model(7)
-    asked = list(itertools.combinations(range(8), 3))
-    made, plain = [], candidates.product
+def work(monkeypatch, calibrated, asked):
+    """How many cells each product made, and the tables."""
+    made, plain = [], products.product
 
     def product(*given):
         found = plain(*given)
         made.append(found[0].size)
         return found
 
-    monkeypatch.setattr(candidates, "product", product)
-    list(projections(calibrated, asked))
-    largest = max(made)
-    made.clear()
-    monkeypatch.setattr(candidates, "MOST_BETWEEN", 1)
-    list(projections(calibrated, asked))
-    assert max(made) < largest
+    with monkeypatch.context() as patch:
+        patch.setattr(products, "product", product)
+        found = {axes: table.copy() for axes, table in projections(calibrated, asked)}
+    return made, found
+
+
+def star(*, size, leaves):
+    """A clique of three attributes; behind each one attribute that leaves of these sizes lean on."""
+    generator = np.random.default_rng(5)
+    sizes = (*[size] * 6, *leaves * 3)
+    pairs = [(hub, hub + 3) for hub in range(3)]
+    pairs += [(hub + 3, 6 + hub * len(leaves) + place) for hub in range(3) for place in range(len(leaves))]
+    measured = [
+        Measured(attributes=axes, values=generator.random([sizes[held] for held in axes]) * 10, variance=1.0)
+        for axes in [(0, 1, 2), *pairs]
+    ]
+    return fit(sizes, measured, 1000.0, iterations=5).calibrated
+
+
+def test_nothing_between_two_products_is_larger_than_allowed(monkeypatch):
+    """What stands between is larger than any result here: the hub has more values than the leaves."""
+    calibrated = star(size=9, leaves=(2,))
+    made, plain = work(monkeypatch, calibrated, [(6, 7, 8)])
+    monkeypatch.setattr(products, "MOST_BETWEEN", 1)
+    sliced, found = work(monkeypatch, calibrated, [(6, 7, 8)])
+    assert max(made) > 2 * 2 * 2 and max(sliced) < max(made)
+    assert found[6, 7, 8] == pytest.approx(plain[6, 7, 8])
+
+
+def test_what_nobody_wants_together_is_not_made(monkeypatch):
+    """Large attributes are wanted only with small ones: a group of all would make 54**3 cells, most of them in vain."""
+    calibrated = star(size=2, leaves=(2, 2, 50))
+    asked = list(itertools.product((6, 7, 8), (9, 10, 11), (12, 13, 14)))
+    asked = [own for own in asked if len({8, 11, 14} & set(own)) < 2]
+    together, plain = work(monkeypatch, calibrated, asked)
+    monkeypatch.setattr(products, "PART", 0)
+    apart, found = work(monkeypatch, calibrated, asked)
+    assert sum(apart) < sum(together) / 5
+    for own in asked:
+        assert found[own] == pytest.approx(calibrated.project(own)) and plain[own] == pytest.approx(found[own])
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_groups_that_are_split_wherever_it_saves(monkeypatch, seed):
+    monkeypatch.setattr(products, "PART", 0)
+    monkeypatch.setattr(products, "SAVED", 1e-9)
+    calibrated = model(seed)
+    asked = random_sets(np.random.default_rng(seed), calibrated.sizes, 60)
+    for axes, table in projections(calibrated, asked):
+        assert table == pytest.approx(calibrated.project(axes), abs=1e-10)
 
 
 @pytest.mark.parametrize("copy", [0, 1e9])
 def test_stacks_are_right_whether_narrowed_or_not(monkeypatch, copy):
     calibrated = model(8)
     asked = random_sets(np.random.default_rng(0), calibrated.sizes, 25)
-    monkeypatch.setattr(candidates, "COPY", copy)
+    monkeypatch.setattr(products, "COPY", copy)
     for axes, table in projections(calibrated, asked):
         assert table == pytest.approx(calibrated.project(axes), abs=1e-10)
 

@@ -4,7 +4,7 @@ import math
 import numpy as np
 import pytest
 
-from discreet.inference import junction
+from discreet.inference import elimination
 from discreet.inference.junction import cells, cliques_of
 from inference.small_models import random_sets, random_sizes
 
@@ -53,8 +53,10 @@ def test_both_orders_are_needed(heuristic):
     wins = 0
     for _ in range(60):
         sizes = tuple(int(size) for size in generator.integers(2, 40, size=15))
-        graph = junction._graph(sizes, random_sets(generator, sizes, 25))
-        weights = [junction._weight(sizes, found) for found in junction._triangulations(sizes, graph)]
+        graph = elimination.Shape(sizes, random_sets(generator, sizes, 25))._graph
+        table = elimination.Weights(sizes)
+        orders = (elimination.by_weight, elimination.by_fill)
+        weights = [table.of(order(table, graph, math.inf)) for order in orders]
         wins += weights[0] < weights[1] if heuristic == "weight" else weights[1] < weights[0]
     assert wins > 0
 
@@ -74,3 +76,25 @@ def test_no_attributes_and_no_factors():
 def test_wrong_attributes_are_refused(factor):
     with pytest.raises(ValueError, match="distinct"):
         cells((2, 2), [factor])
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_factor_fits_where_the_model_with_it_is_small_enough(seed):
+    sizes, factors = problem(seed)
+    if not factors:
+        return
+    shape = elimination.Shape(sizes, factors[:-1])
+    after = cells(sizes, factors)
+    assert shape.with_(factors[-1]).cells() == after
+    assert not shape.holds(factors[-1]) or after == shape.cells()
+    assert shape.fits(factors[-1], after - 1) == shape.holds(factors[-1])  # one cell short, and asked again with more
+    assert shape.fits(factors[-1], after)
+
+
+def test_what_did_not_fit_is_not_tried_again_for_less(monkeypatch):
+    shape = elimination.Shape((5, 6, 7), [(0, 1), (1, 2)])
+    assert not shape.fits((0, 2), 100)
+    monkeypatch.setattr(elimination, "by_weight", None)
+    assert not shape.with_((0, 1)).fits((0, 2), 150)
+    with pytest.raises(TypeError):
+        shape.fits((0, 2), 210)

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from discreet.errors import LedgerFault
 from discreet.inference.junction import cells
 from discreet.synth import aim as aim_file
 from synth.model_tables import letters, planted, spent
@@ -54,14 +55,6 @@ def test_with_little_epsilon_histograms_are_looked_at_twice(tmp_path):
     assert spent(project, model) == 1
 
 
-def test_sizes_are_those_of_the_junction_tree():
-    sizes = aim_file._Sizes((3, 4, 5, 6))
-    known = [(0,), (1,), (2,), (3,), (0, 1), (1, 2), (2, 3)]
-    assert sizes.cells(known, (1, 2)) == 0
-    for own in ((0, 2), (0, 3), (0, 1, 3)):
-        assert sizes.cells(known, own) == cells((3, 4, 5, 6), [*known, own]) == sizes.cells(known, own)
-
-
 def test_a_quiet_round_makes_the_next_ones_larger(tmp_path):
     """Every combination as often as every other: only noise moves the model, and fewer rounds than planned are taken."""
     lines = [",".join(f"v{code}" for code in row) for row in np.ndindex(4, 4, 4, 4, 4)] * 2
@@ -83,6 +76,41 @@ def test_the_workload_has_no_large_tables(tmp_path):
     assert all(math.prod(Told.sizes[place] for place in own) <= aim_file.MOST_TABLE for own in wanted)
 
 
-def test_sizes_count_what_constraints_bind():
-    bound = aim_file._Sizes((10, 10, 10), [(0, 2)])
-    assert bound.cells([(0, 1)], (1, 2)) == 1000 > aim_file._Sizes((10, 10, 10)).cells([(0, 1)], (1, 2))
+def test_what_is_out_of_reach_is_neither_compared_nor_chosen(tmp_path, monkeypatch):
+    """No noise at all is within reach: after the first round single columns alone are compared, and one is chosen."""
+    seen, plain = [], aim_file.candidates
+
+    def candidates(model, wanted, law, *, weight):
+        seen.append(len(wanted))
+        return plain(model, wanted, law, weight=weight)
+
+    monkeypatch.setattr(aim_file, "candidates", candidates)
+    monkeypatch.setattr(aim_file, "REACH", 1e-9)
+    project = planted(tmp_path, sizes=(8, 6, 9, 7, 5), rows=3000)
+    model = fit(project, kind="aim", epsilon="8")
+    assert seen == [25] + [5] * (len(seen) - 1)  # 5 columns, 10 pairs, 10 triples
+    assert all(len(each.attributes) == 1 for each in model.measured[6:])
+    assert spent(project, model) == 1
+
+
+@pytest.mark.parametrize("turned", [True, False])
+def test_a_fit_goes_on_whatever_another_machine_holds_for_quiet(tmp_path, monkeypatch, turned):
+    """A comparison of floats may come out otherwise when a fit is repeated: the ledger says how it went."""
+    project = planted(tmp_path, rows=800)
+    model = fit(project, kind="aim", epsilon="5")
+    plain = aim_file._quiet
+    monkeypatch.setattr(aim_file, "_quiet", lambda *given: plain(*given) != turned)
+    again = fit(project, kind="aim", epsilon="5")
+    assert again.card.release == model.card.release and again.card.steps == model.card.steps
+    assert [each.attributes for each in again.measured] == [each.attributes for each in model.measured]
+
+
+def test_another_fault_of_the_ledger_is_told_as_it_was(tmp_path, monkeypatch):
+    faults = iter([LedgerFault("the first"), LedgerFault("the second")])
+
+    def faulty(*given, **more):
+        raise next(faults)
+
+    monkeypatch.setattr(aim_file, "_chosen_for", faulty)
+    with pytest.raises(LedgerFault, match="the first"):
+        fit(planted(tmp_path, rows=500), kind="aim", epsilon="5")

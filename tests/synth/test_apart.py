@@ -74,7 +74,7 @@ def test_a_fit_on_prepared_cells(tmp_path, monkeypatch):
     told = CLINIC_RULES | {"totals": [{"column": "city", "counts": cities}]}
     project = open_project(tmp_path, CLINIC, lines)
     constraints = Constraints.from_data(told, project.version("people").schema.columns)
-    monkeypatch.setattr(fit_file, "describe", lambda *given: constraints.prepared(known(*given)))
+    monkeypatch.setattr(fit_file, "describe", lambda *given, **more: constraints.prepared(known(*given, **more)))
     model = fit(project, constraints=told, epsilon="1")
     sizes = {attribute.name: attribute.size for attribute in model.attributes}
     assert sizes["city"] >= len(cities)

@@ -96,7 +96,9 @@ def test_what_columns_leave_open(tmp_path):
     columns = wanted_columns(project.version("people"), None)
     needs = needs_of(columns, keys=True)
     assert set(needs.numbers) == {"number", "day"} and needs.texts == ("word",)
-    assert needs.share == Fraction(3, 40) and needs.each * 3 == needs.share
+    assert needs.each(pure=False) == Fraction(1, 40) and needs.each(pure=True) == Fraction(1, 8)
+    many = needs_of(columns * 10, keys=True)
+    assert many.each(pure=False) == Fraction(1, 120) and many.each(pure=True) == Fraction(1, 75)
     assert needs_of(columns, keys=False).texts == ()
 
 
@@ -112,3 +114,28 @@ def test_noise_of_a_person_is_that_of_all_their_rows(tmp_path):
         values = [fit(project, epsilon="2", delta=DELTA, fresh=True).measured[0].values for _ in range(30)]
         spreads.append(np.std(np.concatenate(values)))
     assert 0.4 < spreads[1] / (20 * spreads[0]) < 2.5
+
+
+def test_bounds_bought_with_too_little_are_not_relied_on(tmp_path):
+    """A pure epsilon, nothing declared: what could not be afforded is said, and nothing of it is called good."""
+    from discreet.synth.inspect import inspected
+
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    rows = lines(rare=False, count=3000)
+    poor = fit(open_project(tmp_path / "a", COLUMNS, rows, budget="{ epsilon = 100 }"), epsilon="0.05")
+    assert set(poor.card.doubtful) == {"number", "day"}
+    assert "declare low and high" in poor.card.warnings[0]
+    judged = {each.columns: each.verdict for each in inspected(poor).marginals.judged}
+    assert judged[("number",)] == "poor"
+    assert load(poor, tmp_path).card.doubtful == poor.card.doubtful
+    rich = fit(open_project(tmp_path / "b", COLUMNS, rows, budget="{ epsilon = 100 }"), epsilon="20")
+    assert rich.card.doubtful == ()
+    assert {each.columns: each.verdict for each in inspected(rich).marginals.judged}[("number",)] == "good"
+
+
+def load(model, folder):
+    from discreet.synth.model import Model
+
+    model.save(folder / "model.json")
+    return Model.load(folder / "model.json")

@@ -10,7 +10,6 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-import discreet
 from discreet.accounting.convert import rho_from_epsilon
 from discreet.errors import BudgetExceeded, UsageError
 from discreet.inference.fit import Measured, fit
@@ -24,24 +23,8 @@ from discreet.synth.inspect.compare import SHARES, compare
 from discreet.synth.inspect.distances import PARTS, law_of, plan_of
 from discreet.synth.model import Model
 from synth.inspect_tables import CARD
+from synth.worlds import PEOPLE, open_project
 
-TOML = """
-[tables.people]
-source = "people.csv"
-budget = { epsilon = 40, delta = 1e-6 }
-PERSON
-[tables.people.columns.age]
-type = "integer"
-low = 0
-high = 99
-edges = [0, 20, 40, 99]
-[tables.people.columns.sex]
-type = "category"
-values = ["F", "M"]
-closed = true
-[tables.people.columns.smoker]
-type = "boolean"
-"""
 #: Who smokes is decided by sex; age by neither.
 ROWS = [(number % 60, "FM"[number % 2], number % 2 == 0) for number in range(600)]
 
@@ -56,14 +39,9 @@ def moves_of(rows, groups):
 
 def make(folder, rows, person=""):
     folder.mkdir(exist_ok=True)
-    head = "age,sex,smoker" + (",who" if person else "")
+    columns = PEOPLE | {"smoker": 'type = "boolean"'} | ({"who": None} if person else {})
     lines = [",".join(map(str, row)) for row in rows]
-    (folder / "people.csv").write_text("\n".join([head, *lines]) + "\n")
-    (folder / "discreet.toml").write_text(TOML.replace("PERSON\n", person))
-    discreet.init(folder)
-    project = discreet.open(folder)
-    project.refresh("people")
-    return project
+    return open_project(folder, columns, lines, budget="{ epsilon = 40, delta = 1e-6 }", table=person)
 
 
 @pytest.fixture
@@ -329,13 +307,8 @@ def test_columns_that_were_bought_are_compared_too(tmp_path):
     folder = tmp_path / "shop"
     folder.mkdir()
     lines = [f"{number % 50},{['tea', 'coffee'][number % 2]}" for number in range(2000)]
-    (folder / "people.csv").write_text("\n".join(["price,drink", *lines]) + "\n")
-    told = '[tables.people]\nsource = "people.csv"\nbudget = { epsilon = 60, delta = 1e-6 }\n'
-    types = '[tables.people.columns.price]\ntype = "integer"\n[tables.people.columns.drink]\ntype = "text"\n'
-    (folder / "discreet.toml").write_text(told + types)
-    discreet.init(folder)
-    project = discreet.open(folder)
-    project.refresh("people")
+    columns = {"price": 'type = "integer"', "drink": 'type = "text"'}
+    project = open_project(folder, columns, lines, budget="{ epsilon = 60, delta = 1e-6 }")
     model = synthesize(
         Wanted(epsilon=Fraction(20), kind="mst"),
         version=project.version("people"),

@@ -10,6 +10,7 @@ import pytest
 
 from discreet.program import Program
 from discreet.synth import decode, describe, drawing, first, model, rules
+from discreet.synth.attribute import even_edges
 from discreet.synth.constraints import Constraints, Limits
 from synth import test_bought, test_columns, test_constraints, test_extremes, test_ledger, test_saving
 from synth.worlds import CLINIC, CLINIC_RULES, clinic_lines, fit, keeps_clinic_rules, open_project
@@ -87,7 +88,7 @@ def exact_bounds(monkeypatch):
         found = known(program, needs)
         for name, attribute in found.items():
             codes = stored_column(program, name)
-            edges = describe.even_edges(min(codes), max(codes) + 1, 256)
+            edges = even_edges(min(codes), max(codes) + 1, 256)
             found[name] = replace(attribute, edges=edges, apart=np.zeros(0), groups=np.zeros(0), weights=np.zeros(0))
         return found
 

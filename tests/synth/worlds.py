@@ -18,6 +18,8 @@ from discreet.synth.wanted import Wanted
 
 SEX = 'type = "category"\nvalues = ["F", "M"]\nclosed = true'
 AGE = 'type = "integer"\nlow = 0\nhigh = 99'
+#: Ages in three bins, and a sex: enough for counts that are checked by hand.
+PEOPLE = {"age": AGE + "\nedges = [0, 20, 40, 99]", "sex": SEX}
 CITIES = [f"city {number}" for number in range(60)]
 COUNTRY = {name: f"land {number % 7}" for number, name in enumerate(CITIES)}
 

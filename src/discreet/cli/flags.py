@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -37,11 +38,24 @@ Delta = Annotated[str | None, typer.Option("--delta", help="The delta for keys t
 HERE = Path(".")
 
 
+def has_place(path: Path) -> None:
+    """Refuse an output that cannot be written where it should be: told before the work, and before any charge."""
+    folder = path.resolve().parent
+    if path.is_dir():
+        raise UsageError(f"{str(path)!r} cannot be written: it is a folder")
+    if not folder.is_dir():
+        raise UsageError(f"{str(path)!r} cannot be written: there is no folder {folder.name!r}")
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return
+    except OSError as problem:
+        raise UsageError(f"{str(path)!r} cannot be written: {problem.strerror}") from None
+
+
 def writable(path: Path | None, project: Project) -> None:
     """Refuse, before anything is charged, an output that cannot be written or would destroy the project."""
     if path is None:
         return
-    if not path.resolve().parent.is_dir() or path.is_dir():
-        raise UsageError(f"{str(path)!r} cannot be written: there is no such folder, or it is one")
+    has_place(path)
     if project.holds(path):
         raise UsageError(f"{str(path)!r} belongs to the project and would be lost", hint="write to another file")

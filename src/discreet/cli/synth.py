@@ -13,7 +13,7 @@ import typer
 
 from discreet import exact
 from discreet.cli import show
-from discreet.cli.flags import HERE, Folder, Json, writable
+from discreet.cli.flags import HERE, Folder, Json, has_place, writable
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def fit(
         )
     saved = keep(found.folder, made)
     if output is not None:
-        made.save(output)
+        _save(made, output, saved)
     data, text = _fitted(made, output or saved)
     show.out(data, text, as_json=as_json)
 
@@ -96,7 +96,7 @@ def sample(
     from discreet.synth.writing import write_rows
 
     made, source = _model(model, project, output)
-    wanted = dict(_pair(text) for text in given or [])
+    wanted = _pairs(given or [])
     told = f"from the {made.card.kind} model of {made.card.table!r}, version {made.card.version}"
     if made.card.kind == "random":
         told += ", which knows the declaration alone and says nothing about the data"
@@ -159,8 +159,8 @@ def _model(path: Path | None, project: Path, output: Path | None) -> tuple[Model
         found = None  # a model's file is enough
     if found is not None:
         writable(output, found)
-    elif output is not None and (not output.resolve().parent.is_dir() or output.is_dir()):
-        raise UsageError(f"{str(output)!r} cannot be written: there is no such folder, or it is one")
+    elif output is not None:
+        has_place(output)
     if path is None:
         assert found is not None
         path = newest(found.folder)
@@ -190,6 +190,25 @@ def _pair(text: str) -> tuple[str, str | None]:
     if not sign or not name:
         raise UsageError(f"--given needs COLUMN=VALUE, got {text[:60]!r}", hint="--given sex=F; --given sex= is NULL")
     return name, value or None
+
+
+def _pairs(texts: list[str]) -> dict[str, str | None]:
+    """What is given, each column once."""
+    found: dict[str, str | None] = {}
+    for name, value in map(_pair, texts):
+        if name.lower() in {each.lower() for each in found}:
+            raise UsageError(f"--given says two things about {name[:60]!r}")
+        found[name] = value
+    return found
+
+
+def _save(model: Model, output: Path, kept: Path) -> None:
+    """The model at the owner's own place, too. It is charged and kept by now, and a failure says so."""
+    try:
+        model.save(output)
+    except (OSError, UsageError) as problem:
+        told = problem.reason if isinstance(problem, UsageError) else str(problem.strerror)
+        raise UsageError(f"the model is fitted, charged and kept as {kept}, but {output}: {told}") from None
 
 
 @contextmanager

@@ -79,7 +79,8 @@ def product(left: Table, left_axes: Axes, right: Table, right_axes: Axes, keep: 
     """
     left_axes, left = _wanted(left, left_axes, {*keep, *right_axes})
     right_axes, right = _wanted(right, right_axes, {*keep, *left_axes})
-    shared = [attribute for attribute in left_axes if attribute in right_axes]
+    larger = left_axes if left.size >= right.size else right_axes  # its axes then need no other order, and no copy
+    shared = [attribute for attribute in larger if attribute in left_axes and attribute in right_axes]
     batch = [attribute for attribute in shared if attribute in keep]
     inner = [attribute for attribute in shared if attribute not in keep]
     rows = [attribute for attribute in left_axes if attribute not in shared]

@@ -3,6 +3,11 @@
 From a clique, every attribute that it does not hold lies behind exactly one of its edges, and depends on the clique
 through that edge's separator alone. So P(attribute | separator), for all attributes behind an edge, stacked side by
 side into one matrix, says everything; and it is found from the stacks of the next clique by one matrix product each.
+
+A stack has as many cells as its separator times all that lies behind. Where the stacks of a model would be too large
+together, the largest depend on less: an attribute is left out of the separator, as if what lies behind did not depend
+on it once the others are known. What is read off stacks is then an approximation, with exact margins; so no model is
+too large to be asked, and `is_wide` says which is.
 """
 
 from __future__ import annotations
@@ -11,12 +16,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.inference.axes import Axes, Table, product, ratio, spread, summed
+from discreet.inference.axes import Axes, Table, cells_of, product, ratio, spread, summed
 from discreet.inference.sums import marginal
 from discreet.inference.tree import Calibrated
 
 #: The axis of a stack: the values of its attributes one after the other. No attribute has a negative number.
 STACK = -1
+
+#: The stacks of a model have at most so many cells together (512 MB), as far as leaving out attributes helps.
+MOST_BEHIND = 2**26
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +74,10 @@ class Marginals:
 
 
 class Surroundings:
-    """The tree seen from each clique: its edges, what is behind each, and the stacks, made when first asked for."""
+    """The tree seen from each clique: its edges, what is behind each, and the stacks, made when first asked for.
+
+    An edge is a neighbour and what the two share. `separators`, by child and parent: what stacks depend on of that.
+    """
 
     def __init__(self, calibrated: Calibrated) -> None:
         self.calibrated = calibrated
@@ -76,18 +87,16 @@ class Surroundings:
             if clique.parent >= 0:
                 self.edges[place].append((clique.parent, clique.shared))
                 self.edges[clique.parent].append((place, clique.shared))
+        self._behind = {
+            (place, neighbour): self._found_behind(place, neighbour)
+            for place, near in enumerate(self.edges)
+            for neighbour, _ in near
+        }
+        self.separators = self._narrowed()
         self._stacks: dict[tuple[int, int], Stack] = {}
 
-    def toward(self, place: int) -> list[int]:
-        """For each attribute which edge of this clique it lies behind; -1 for those the clique holds."""
-        found = [-1] * len(self.calibrated.sizes)
-        for number, (neighbour, _) in enumerate(self.edges[place]):
-            for attribute in self._beyond(place, neighbour):
-                found[attribute] = number
-        return found
-
-    def _beyond(self, place: int, neighbour: int) -> list[int]:
-        """The attributes behind this edge."""
+    def _found_behind(self, place: int, neighbour: int) -> list[int]:
+        """The attributes behind the edge from one clique to another: those that the first does not hold."""
         held = set(self.calibrated.cliques[place].attributes)
         found: dict[int, None] = {}
         waiting = [(place, neighbour)]
@@ -96,6 +105,31 @@ class Surroundings:
             found |= dict.fromkeys(self.calibrated.cliques[here].attributes)
             waiting += [(here, after) for after, _ in self.edges[here] if after != before]
         return [attribute for attribute in found if attribute not in held]
+
+    def _narrowed(self) -> dict[tuple[int, int], Axes]:
+        """What is shared over each edge; of the largest edge less its largest attribute, until all are small."""
+        sizes, cliques = self.calibrated.sizes, self.calibrated.cliques
+        found = {(place, clique.parent): clique.shared for place, clique in enumerate(cliques) if clique.parent >= 0}
+
+        def cells(edge: tuple[int, int]) -> int:
+            behind = (*self._behind[edge], *self._behind[edge[::-1]])
+            return cells_of(sizes, found[edge]) * sum(sizes[attribute] for attribute in behind)
+
+        made = {edge: cells(edge) for edge in found}
+        while sum(made.values()) > MOST_BEHIND and any(found.values()):
+            edge = max((edge for edge, shared in found.items() if shared), key=made.__getitem__)
+            largest = max(found[edge], key=lambda attribute: (sizes[attribute], attribute))
+            found[edge] = tuple(attribute for attribute in found[edge] if attribute != largest)
+            made[edge] = cells(edge)
+        return found
+
+    def toward(self, place: int) -> list[int]:
+        """For each attribute which edge of this clique it lies behind; -1 for those the clique holds."""
+        found = [-1] * len(self.calibrated.sizes)
+        for number, (neighbour, _) in enumerate(self.edges[place]):
+            for attribute in self._behind[place, neighbour]:
+                found[attribute] = number
+        return found
 
     def stack(self, place: int, number: int) -> Stack:
         """All that is behind the edge of this number of this clique."""
@@ -112,25 +146,32 @@ class Surroundings:
                 self._stacks[origin, here] = self._build(origin, here)
         return self._stacks[place, self.edges[place][number][0]]
 
+    def _separator(self, one: int, other: int) -> Axes:
+        return self.separators[max(one, other), min(one, other)]
+
     def _build(self, origin: int, here: int) -> Stack:
         """The stack behind the edge from `origin` to `here`, from those behind the other edges of `here`."""
         clique = self.calibrated.cliques[here]
-        separator = next(shared for neighbour, shared in self.edges[here] if neighbour == origin)
+        separator = self._separator(origin, here)
         margins = Marginals(clique.attributes, clique.table)
         pieces: dict[int, Table] = {}
-        for neighbour, shared in self.edges[here]:
+        for neighbour, _ in self.edges[here]:
             if neighbour != origin:
                 behind = self._stacks[here, neighbour]
                 table, axes = product(
-                    *margins.of({*separator, *shared}), behind.table, (*shared, STACK), {*separator, STACK}
+                    *margins.of({*separator, *behind.separator}),
+                    behind.table,
+                    (*behind.separator, STACK),
+                    {*separator, STACK},
                 )
                 table = summed(table, axes, (*separator, STACK))
                 pieces |= {
                     attribute: table[..., behind.starts[attribute] : behind.stops[attribute]]
                     for attribute in behind.starts
                 }
+        held = self.calibrated.cliques[origin].attributes
         for attribute in clique.attributes:
-            if attribute not in separator:
+            if attribute not in held:
                 table, axes = margins.of({*separator, attribute})
                 pieces[attribute] = summed(table, axes, (*separator, attribute))
         joint = stacked(separator, pieces)
@@ -141,3 +182,9 @@ class Surroundings:
             starts=joint.starts,
             stops=joint.stops,
         )
+
+
+def is_wide(calibrated: Calibrated) -> bool:
+    """Whether the model's stacks are approximations."""
+    separators = Surroundings(calibrated).separators
+    return any(shared != calibrated.cliques[place].shared for (place, _), shared in separators.items())

@@ -8,16 +8,17 @@ one. Where a measurement did not move the model beyond its noise, the rest of th
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
 
+from discreet.errors import LedgerFault
+from discreet.inference.elimination import Shape
 from discreet.inference.fit import Fitted, Measured
-from discreet.inference.junction import cells
-from discreet.program import Law
+from discreet.program import Candidate, Law
 from discreet.synth.first import First
 from discreet.synth.fitting import (
     Axes,
@@ -43,7 +44,10 @@ ROUNDS, FEW_ROUNDS = 3, 2
 #: After a round that told little, rounds cost so many times more.
 ANNEAL = 2
 
-#: From so many cells on, projecting a model costs more than asking for sizes; but not in a table of many columns.
+#: A marginal is compared with the model where its noise is at most so many times what one of so many last rounds moved.
+REACH, RECENT = 2.0, 8
+
+#: From so many cells on, projecting a model costs more than asking for sizes.
 LARGE = 200_000
 
 #: A marginal of more cells is not asked for, in a table of up to so many columns, and of more.
@@ -52,12 +56,19 @@ MOST_TABLE, MANY_COLUMNS, MOST_TABLE_OF_MANY = 20_000, 20, 5_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _State:
-    """A round's model, what it was fitted to, and what the next round costs."""
+    """A round's model and what it was fitted to, what it cost, and by how many rows the last ones moved the model."""
 
     model: Fitted
     measured: tuple[Measured, ...]
     share: Fraction
-    sizes: _Sizes
+    shape: Shape
+    moved: tuple[float, ...] = ()
+    quiet: bool = False
+
+    @property
+    def reach(self) -> float:
+        """How many rows of noise a marginal may have that is still compared with the model."""
+        return REACH * max(self.moved, default=math.inf)
 
 
 def aim(task: Task) -> Fit:
@@ -79,14 +90,12 @@ def aim(task: Task) -> Fit:
     measured = (*told.measured, *named)
     start = between(task, told, measured, iterations=200)
     bound = [axes for axes, _ in task.constraints.on(told.attributes, told.total).allowed]
-    state = _State(model=start, measured=measured, share=share, sizes=_Sizes(told.sizes, bound))
+    shape = Shape(told.sizes, [*bound, *(each.attributes for each in measured)])
+    state = _State(model=start, measured=measured, share=share, shape=shape)
     wanted = workload(task, told, order=task.workload or (2 if few else 3))
     while program.left > 0:
         task.progress("rounds", float(1 - program.left / budget))
-        if program.left < 2 * state.share:
-            state = replace(state, share=program.left)
-        room = task.cells * float(1 - (program.left - state.share) / budget)
-        state = _round(task, told, wanted, state, room=room)
+        state = _round(task, told, wanted, state, budget=budget)
     return fitted(task, told, state.measured, start=state.model)
 
 
@@ -106,55 +115,93 @@ def most_table(width: int) -> int:
     return MOST_TABLE if width <= MANY_COLUMNS else MOST_TABLE_OF_MANY
 
 
-def _round(task: Task, told: First, wanted: list[Axes], state: _State, *, room: float) -> _State:
+def _round(task: Task, told: First, wanted: list[Axes], state: _State, *, budget: Fraction) -> _State:
     """Choose, measure, fit. The last round measures with all that is left, to the last digit."""
     program = task.program
-    law = program.law(state.share * (1 - SELECTION))
-    last = state.share == program.left
-    own = _chosen(task, told, wanted, state, law, room)
-    if last:
-        law = program.law(program.left)
+    own, share, last = _chosen(task, told, wanted, state, budget)
+    law = program.law(program.left if last else share * (1 - SELECTION))
     (noisy,) = told.cut.measure([own], [law])
     measured = (*state.measured, shaped(told.sizes, own, noisy, law))
     model = between(task, told, measured, start=state.model)
-    moved = np.abs(model.calibrated.project(own) - state.model.calibrated.project(own)).sum()
-    quiet = moved <= mean_size(law) * noisy.size
-    return replace(state, model=model, measured=measured, share=state.share * (ANNEAL if quiet else 1))
+    moved = float(np.abs(model.calibrated.project(own) - state.model.calibrated.project(own)).sum())
+    return _State(
+        model=model,
+        measured=measured,
+        share=share,
+        shape=state.shape.with_(own),
+        moved=(*state.moved, moved)[-RECENT:],
+        quiet=_quiet(moved, law, noisy.size),
+    )
 
 
-def _chosen(task: Task, told: First, wanted: list[Axes], state: _State, law: Law, room: float) -> Axes:
-    """The marginal to measure, of those that the model has room for.
+def _quiet(moved: float, law: Law, size: int) -> bool:
+    """Whether a measurement moved the model by no more than its noise would."""
+    return moved <= mean_size(law) * size
 
-    While the model is small, room is looked for when a marginal was drawn; later, the many that a large model has no
-    room for are left out before they are compared with it. Room is a public matter: either way it is the same draw.
+
+def _chosen(
+    task: Task, told: First, wanted: list[Axes], state: _State, budget: Fraction
+) -> tuple[Axes, Fraction, bool]:
+    """The marginal to measure, the round's share, and whether it is the last.
+
+    Whether the last round was quiet is a comparison of floats, which another machine may decide otherwise. A fit that
+    goes on after it was broken off goes the way that the ledger holds: a step that is stored there for another share
+    is refused before anything is drawn, and then it is the other one's.
     """
-    known = [measured.attributes for measured in state.measured]
-    if state.model.calibrated.cells > LARGE and len(told.sizes) <= MANY_COLUMNS:
-        wanted = [own for own in wanted if state.sizes.cells(known, own) <= room]
+    try:
+        return _chosen_for(task, told, wanted, state, budget, quiet=state.quiet)
+    except LedgerFault as problem:
+        try:
+            return _chosen_for(task, told, wanted, state, budget, quiet=not state.quiet)
+        except LedgerFault:
+            raise problem from None
+
+
+def _chosen_for(
+    task: Task, told: First, wanted: list[Axes], state: _State, budget: Fraction, *, quiet: bool
+) -> tuple[Axes, Fraction, bool]:
+    """The choice of a round after one that was quiet, or was not."""
+    program = task.program
+    share = state.share * (ANNEAL if quiet else 1)
+    last = program.left < 2 * share
+    if last:
+        share = program.left
+    room = task.cells * float(1 - (program.left - share) / budget)
+    own = _choice(task, told, wanted, state, share=share, room=room)
+    return own, share, last
+
+
+def _choice(task: Task, told: First, wanted: list[Axes], state: _State, *, share: Fraction, room: float) -> Axes:
+    """One of the marginals that the model has room for, by the exponential mechanism."""
+    law = task.program.law(share * (1 - SELECTION))
     place = told.cut.choose(
         wanted,
-        lambda: candidates(state.model, wanted, law, weight=task.weight),
-        epsilon=task.program.choice(state.share * SELECTION),
+        lambda: _compared(task, told, wanted, state, law, room),
+        epsilon=task.program.choice(share * SELECTION),
         most_weight=max(map(task.weight, wanted)),
-        fits=lambda place: state.sizes.cells(known, wanted[place]) <= room,
+        fits=lambda place: state.shape.fits(wanted[place], room),
     )
     return wanted[place]
 
 
-class _Sizes:
-    """How many cells a model has that is fitted to some marginals. It depends on who is measured with whom alone."""
+def _compared(
+    task: Task, told: First, wanted: list[Axes], state: _State, law: Law, room: float
+) -> Iterator[tuple[Axes, Candidate]]:
+    """What each marginal is scored by.
 
-    def __init__(self, sizes: tuple[int, ...], bound: Sequence[Axes] = ()) -> None:
-        self._sizes = sizes
-        self._bound = frozenset(pair for each in bound for pair in combinations(each, 2))  # by constraints
-        self._found: dict[frozenset[Axes], int] = {}
-
-    def cells(self, known: list[Axes], own: Axes) -> float:
-        """The cells with one marginal more; 0 where that adds none."""
-        edges = self._bound.union(pair for each in known for pair in combinations(each, 2))
-        after = edges.union(combinations(own, 2))
-        if after == edges:
-            return 0
-        if after not in self._found:
-            self._found[after] = cells(self._sizes, after)
-        return self._found[after]
+    Comparing is what a round spends its time on, so what could hardly be chosen is not compared: it gets a score
+    below all others, the same whatever the rows are. That are marginals whose noise alone is far more than the last
+    rounds moved the model (a gain is what a marginal would move it, less its noise), and, where the model is large,
+    those that it has no room for; while it is small, room is looked for when one was drawn.
+    """
+    sizes = told.sizes
+    cells = {own: math.prod(sizes[place] for place in own) for own in wanted}
+    most = math.inf if task.weights else state.reach / mean_size(law)
+    near = [own for own in wanted if len(own) == 1 or cells[own] <= most]
+    if state.model.calibrated.cells > LARGE:
+        near = [own for own in near if state.shape.fits(own, room)]
+    yield from candidates(state.model, near, law, weight=task.weight)
+    heaviest = max(map(task.weight, wanted))
+    lowest = math.ceil(heaviest * (mean_size(law) * max(cells.values()) + 2 * told.total))
+    for own in set(wanted).difference(near):
+        yield own, Candidate(estimate=np.zeros(cells[own], dtype=np.int64), weight=0, penalty=lowest)

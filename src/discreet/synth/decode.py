@@ -53,18 +53,54 @@ def arrow_column(column: Column, values: NDArray[np.int64]) -> pa.Array:
     match column:
         case Number(step=step):
             if _whole(column):
-                return pa.array(plain * step.numerator, mask=missing)
-            return pa.array(plain.astype(np.float64) * step.numerator / step.denominator, mask=missing)
+                return _fixed(plain * step.numerator, pa.int64(), missing)
+            return _fixed(plain.astype(np.float64) * step.numerator / step.denominator, pa.float64(), missing)
         case Moment(type="date"):
-            return pa.array(plain.astype("datetime64[D]"), mask=missing)
+            return _fixed(plain.astype(np.int32), pa.date32(), missing)
         case Moment():
-            return pa.array(plain.astype("datetime64[us]"), mask=missing)
+            return _fixed(plain, pa.timestamp("us"), missing)
         case Boolean():
-            return pa.array(plain.astype(bool), mask=missing)
+            return _bits(plain.astype(bool), missing)
         case Category(values=names):
-            return pa.array(np.array(names, dtype=object)[plain], type=pa.string(), mask=missing)
+            return _strings(names).take(_fixed(plain, pa.int64(), missing))
         case Text():
             raise ValueError("text has no codes")
+
+
+# Arrow columns are made from their buffers: `pa.array` would import pandas wherever that is installed, which takes
+# longer than the fit of a small model.
+
+
+def _fixed(values: NDArray[Any], type_: pa.DataType, missing: NDArray[np.bool_]) -> pa.Array:
+    """Numbers as a column; NULL where they are missing."""
+    import pyarrow as pa
+
+    return pa.Array.from_buffers(type_, len(values), [_valid(missing), pa.py_buffer(np.ascontiguousarray(values))])
+
+
+def _bits(values: NDArray[np.bool_], missing: NDArray[np.bool_]) -> pa.Array:
+    import pyarrow as pa
+
+    told = pa.py_buffer(np.packbits(values, bitorder="little"))
+    return pa.Array.from_buffers(pa.bool_(), len(values), [_valid(missing), told])
+
+
+def _strings(texts: Sequence[str], missing: NDArray[np.bool_] | None = None) -> pa.Array:
+    import pyarrow as pa
+
+    encoded = [text.encode() for text in texts]
+    ends = np.cumsum([0, *map(len, encoded)], dtype=np.int64).astype(np.int32)
+    valid = None if missing is None else _valid(missing)
+    return pa.Array.from_buffers(
+        pa.string(), len(encoded), [valid, pa.py_buffer(ends), pa.py_buffer(b"".join(encoded))]
+    )
+
+
+def _valid(missing: NDArray[np.bool_]) -> pa.Buffer | None:
+    """Arrow's map of what is there."""
+    import pyarrow as pa
+
+    return pa.py_buffer(np.packbits(~missing, bitorder="little")) if missing.any() else None
 
 
 def _whole(column: Number) -> bool:
@@ -73,22 +109,21 @@ def _whole(column: Number) -> bool:
     return column.step.denominator == 1 and most * column.step.numerator < 2**63
 
 
-def placeholders(name: str, start: int, count: int) -> pa.Array:
-    """What stands for text: the column's name and a running number, different in every row."""
-    import pyarrow as pa
-
-    return pa.array([f"{name} {number}" for number in range(start + 1, start + count + 1)], type=pa.string())
+def placeholders(name: str, start: int, count: int, codes: NDArray[np.int64] | None = None) -> pa.Array:
+    """What stands for text: the column's name and a running number, different in every row; NULL where codes say so."""
+    missing = None if codes is None else codes == NULL
+    return _strings([f"{name} {number}" for number in range(start + 1, start + count + 1)], missing)
 
 
 def table(columns: Sequence[Column], found: dict[str, NDArray[np.int64]], *, rows: int, start: int = 0) -> pa.Table:
-    """Rows in the order of the declared columns; those without codes hold placeholders."""
+    """Rows in the order of the declared columns; text, and those without codes, hold placeholders."""
     import pyarrow as pa
 
     return pa.table(
         {
             column.name: arrow_column(column, found[column.name])
-            if column.name in found
-            else placeholders(column.name, start, rows)
+            if column.name in found and not isinstance(column, Text)
+            else placeholders(column.name, start, rows, found.get(column.name))
             for column in columns
         }
     )

@@ -6,12 +6,12 @@ What is found so serves this model alone; `discreet bounds` writes it down for e
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.accounting.region import Allowed
-from discreet.answers.bounds.ends import STAGES, End, after_stage, searches, stage_price
+from discreet.answers.bounds.ends import ENOUGH, STAGES, End, after_stage, searches, stage_price
 from discreet.answers.bounds.rounding import outward
 from discreet.curator import Version
 from discreet.measurement import FoundKeys
@@ -23,8 +23,8 @@ from discreet.plan.relation import Scan
 from discreet.plan.stability import reach
 from discreet.program import Program
 from discreet.schema.column import Category, Column, Moment, Number, Text
-from discreet.sql.typed import typed
-from discreet.synth.attribute import FINE_CELLS, Attribute, attribute_of, even_edges
+from discreet.synth.attribute import Attribute, attribute_of
+from discreet.synth.ends import opened
 
 #: What text that too few people share is written as.
 OTHER = "(other)"
@@ -36,6 +36,10 @@ MOST_WORDS = 1000
 SHARE = Fraction(1, 40)
 MOST_SHARE = Fraction(1, 4)
 
+#: Shares of a pure epsilon are larger: a share s of rho buys choices of epsilon sqrt(s), of a pure one of s alone.
+PURE_SHARE = Fraction(1, 8)
+MOST_PURE = Fraction(2, 5)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Needs:
@@ -44,33 +48,37 @@ class Needs:
     numbers: tuple[str, ...]
     texts: tuple[str, ...]
 
-    @property
-    def share(self) -> Fraction:
-        """What describing costs of the whole guarantee."""
-        return min(MOST_SHARE, SHARE * (len(self.numbers) + len(self.texts)))
-
-    @property
-    def each(self) -> Fraction:
-        return self.share / max(1, len(self.numbers) + len(self.texts))
+    def each(self, *, pure: bool) -> Fraction:
+        """What describing one of them costs of the whole guarantee."""
+        share, most = (PURE_SHARE, MOST_PURE) if pure else (SHARE, MOST_SHARE)
+        return min(share, most / max(1, len(self.numbers) + len(self.texts)))
 
 
-def needs_of(columns: Sequence[Column], *, keys: bool) -> Needs:
-    """What these columns leave open. Values of text can only be found where there is a delta for keys."""
+def needs_of(columns: Sequence[Column], *, keys: bool, told: Collection[str] = ()) -> Needs:
+    """What these columns leave open. Values of text can only be found where there is a delta for keys.
+
+    `told`: columns that public constraints declare.
+    """
     unbounded = [
-        column.name for column in columns if isinstance(column, Number | Moment) and attribute_of(column) is None
+        column.name
+        for column in columns
+        if isinstance(column, Number | Moment) and attribute_of(column) is None and column.name not in told
     ]
     texts = [column.name for column in columns if isinstance(column, Text)] if keys else []
     return Needs(numbers=tuple(unbounded), texts=tuple(texts))
 
 
-def describe(program: Program, columns: Sequence[Column], needs: Needs) -> list[Attribute]:
-    """The attributes of a table, bought where they are not declared. Text without shared values has none."""
-    bought = _bounded(program, needs) | _worded(program, needs)
-    found = []
-    for column in columns:
-        attribute = bought.get(column.name) or attribute_of(column)
-        found += [attribute] if attribute is not None else []
-    return found
+def describe(
+    program: Program, columns: Sequence[Column], needs: Needs, *, told: Mapping[str, Attribute]
+) -> list[Attribute]:
+    """The attributes of a table: declared, `told` by public constraints, or bought.
+
+    Text without shared values has none; where there is nothing else, it is told whether it is there at all, for then
+    a model knows how many rows the table has.
+    """
+    known = {**told, **_bounded(program, needs), **_worded(program, needs)}
+    found = [known.get(column.name) or attribute_of(column) for column in columns]
+    return [attribute for attribute in found if attribute is not None] or [worded(name, ()) for name in needs.texts]
 
 
 def _bounded(program: Program, needs: Needs) -> dict[str, Attribute]:
@@ -80,21 +88,29 @@ def _bounded(program: Program, needs: Needs) -> dict[str, Attribute]:
     version = program.version
     wanted = {name: _open_ends(version, name) for name in needs.numbers}
     plan, found = searches(version, wanted)
-    choices = STAGES * sum(len(ends) for ends in wanted.values())
+    epsilon = choice_epsilon(program, needs)
     for _ in range(STAGES):
         # Every choice of the stage gets the same share; `stage_price` divides what a column gets over its choices.
-        epsilon = program.choice(needs.each * len(needs.numbers) / choices)
         found_at = [stage_price(version, plan, [each], share=epsilon * STAGES * len(each.wanted)) for each in found]
         found = [after_stage([each], program.run(priced))[0] for each, priced in zip(found, found_at, strict=True)]
     attributes = {}
     for search in found:
         assert search.low is not None and search.high is not None
-        low, high = outward(search.column, search.low, search.high)
-        edges = even_edges(low, high + 1, FINE_CELLS)
-        column = replace(search.column, low=low, high=high)
-        own = typed(search.column).expression
-        attributes[column.name] = Attribute(column=column, of=own, edges=edges, null=True, binned=True, open=True)
+        attributes[search.column.name] = opened(search.column, *outward(search.column, search.low, search.high))
     return attributes
+
+
+def choice_epsilon(program: Program, needs: Needs) -> Fraction:
+    """The epsilon of each choice of an end: all choices have the same."""
+    choices = STAGES * sum(len(_open_ends(program.version, name)) for name in needs.numbers)
+    return program.choice(needs.each(pure=program.is_pure) * len(needs.numbers) / choices)
+
+
+def doubtful(program: Program, needs: Needs, rows: float) -> tuple[str, ...]:
+    """The columns whose bounds were bought with too little for so many rows, by a noisy count, and are too narrow."""
+    if not needs.numbers or ENOUGH / choice_epsilon(program, needs) <= 2 * rows:
+        return ()
+    return needs.numbers
 
 
 def _open_ends(version: Version, name: str) -> tuple[End, ...]:
@@ -113,7 +129,7 @@ def _worded(program: Program, needs: Needs) -> dict[str, Attribute]:
             Inquiry(plan=plan, sets=((),), statistics=(), keys=(TextCode(name),)),
             reach(plan, {version.table: version.schema}),
             needs={},
-            epsilon=program.pure(needs.each),
+            epsilon=program.pure(needs.each(pure=program.is_pure)),
             delta=program.event.delta / len(needs.texts),
         )
         (part,) = program.run(priced).parts
@@ -137,3 +153,8 @@ def worded(name: str, words: Sequence[str]) -> Attribute:
         edges=tuple(range(len(words) + 2)),
         null=True,
     )
+
+
+def is_unworded(attribute: Attribute) -> bool:
+    """Whether it is text of which no value is known: it is there or NULL, and comes out as placeholders."""
+    return attribute.of is not None and isinstance(attribute.column, Category) and len(attribute.column.values) == 1

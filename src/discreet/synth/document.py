@@ -94,6 +94,7 @@ def _card_data(card: Card) -> dict[str, Any]:
         "shares": {name: exact.write(share) for name, share in card.shares.items()},
         "because": card.because,
         "warnings": list(card.warnings),
+        "doubtful": list(card.doubtful),
     }
 
 
@@ -111,6 +112,7 @@ def _card_of(data: dict[str, Any]) -> Card:
         shares={text_of(name): exact.read(share) for name, share in data["shares"].items()},
         because=text_of(data["because"]),
         warnings=tuple(text_of(warning) for warning in data["warnings"]),
+        doubtful=tuple(text_of(name) for name in data["doubtful"]),
     )
 
 

@@ -44,6 +44,10 @@ class Synthesizer:
         columns: Any = None,
         degree: int | None = None,
         seconds: object = None,
+        rows: object = None,
+        public: str | None = None,
+        marginals: Any = (),
+        weights: Any = None,
         constraints: Any = None,
         analyst: str | None = None,
     ) -> None:
@@ -55,6 +59,10 @@ class Synthesizer:
         self.columns = columns
         self.degree = degree
         self.seconds = seconds
+        self.rows = rows
+        self.public = public
+        self.marginals = marginals
+        self.weights = weights
         self.constraints = constraints
         self.analyst = analyst
 

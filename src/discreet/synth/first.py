@@ -109,15 +109,25 @@ def grouped(attributes: Sequence[Attribute], cut: Cut, noisy: Sequence[Histogram
         groups = bins(attribute, own.values, own.sd, total) if attribute.binned else merged_rare(own.values, own.sd)
         groups = split(groups, attribute.apart)
         found.append(attribute.regrouped(groups, np.maximum(own.values, 0)))
-        sums, cells = np.bincount(groups, weights=own.values), np.bincount(groups)
-        # Inference knows one variance a marginal: the mean over its cells.
-        measured.append(
-            Measured(attributes=(place,), values=sums.astype(np.float64), variance=float(own.variance * cells.mean()))
-        )
+        measured.append(summed(place, groups, own, total, total_sd))
     groups_of = tuple(attribute.groups for attribute in found)
     return First(
         attributes=tuple(found), cut=cut.merged(groups_of), measured=tuple(measured), total=total, total_sd=total_sd
     )
+
+
+def summed(place: int, groups: NDArray[np.int64], own: Histogram, total: float, total_sd: float) -> Measured:
+    """A histogram on the model's cells, which sums to the total.
+
+    A cell of many fine ones has the noise of all of them. Inference knows one variance a marginal, and would share out
+    over all cells alike what its sum is away from the total; so that is shared out here, in proportion to variances,
+    which is the least-squares answer. What noise is left of cell g, of k_g fine ones of K, has the variance
+    v k_g (1 - k_g / K), and its part of the total's own; the marginal gets the mean of that over its cells.
+    """
+    parts = np.bincount(groups) / len(groups)
+    values = np.bincount(groups, weights=own.values) + (total - own.values.sum()) * parts
+    variances = own.variance * len(groups) * parts * (1 - parts) + (total_sd * parts) ** 2
+    return Measured(attributes=(place,), values=values, variance=max(float(variances.mean()), LEAST_VARIANCE))
 
 
 def _total(noisy: Sequence[Histogram]) -> tuple[float, float]:

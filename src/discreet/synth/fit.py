@@ -16,19 +16,20 @@ from discreet.accounting.region import Region
 from discreet.answers.sql import Asker
 from discreet.curator import Curator, Version
 from discreet.errors import BudgetExceeded, UsageError
-from discreet.inference.fit import fit
 from discreet.program import Program, noise_sd
 from discreet.schema.column import Column
 from discreet.schema.schema import closest
 from discreet.sql.catalog import PublicTable
 from discreet.synth.attribute import Attribute, attribute_of
 from discreet.synth.choosing import Choice, chosen
-from discreet.synth.describe import Needs, describe, needs_of
-from discreet.synth.fitting import Progress, Task, silent
+from discreet.synth.describe import Needs, describe, doubtful, is_unworded, needs_of
+from discreet.synth.ends import reaching, refuse_contradiction, told_by_totals
+from discreet.synth.fitting import Fit, Progress, Task, silent
 from discreet.synth.kinds import KINDS
 from discreet.synth.model import Card, Model
 from discreet.synth.public import public_rows, refuse_other_columns
 from discreet.synth.random import random_model
+from discreet.synth.room import refuse_large
 from discreet.synth.wanted import Wanted
 
 #: Such a part of delta finds the values of text columns; the rest converts rho.
@@ -56,22 +57,24 @@ def synthesize(
     columns = wanted_columns(version, wanted.columns)  # in the version's own order, whatever the file's is now
     if wanted.kind == "random":
         return random_model(version, shown(columns, order))
-    needs = needs_of(columns, keys=_keys(guarantee, wanted) > 0)
-    if all(attribute_of(column) is None and column.name not in (*needs.numbers, *needs.texts) for column in columns):
+    told = told_by_totals(columns, wanted.constraints.totals)
+    needs = needs_of(columns, keys=_keys(guarantee, wanted) > 0, told=told)
+    open_ = (*told, *needs.numbers, *needs.texts)
+    if all(attribute_of(column) is None and column.name not in open_ for column in columns):
         raise UsageError(
             "no column of the table can be modelled: values of text are found by a threshold, which needs a delta",
             hint="declare bounds, values or bins for some columns, or give the table a budget with a delta",
         )
     _refuse_unknown(wanted, columns, public)
     event = reservation(guarantee, wanted, texts=bool(needs.texts))
-    _refuse_impossible(wanted, columns, event, version)
+    _refuse_noise(wanted, columns, event, version)
+    refuse_contradiction(wanted.constraints, columns, told)
     choice = chosen(wanted, columns, event, most_rows=version.schema.unit.rows)
+    refuse_large(wanted, columns, told, model_mb=choice.model_mb)
     held, known = _reserve(wanted, event, version, curator, asker)
     program = Program(curator, version, held)
     progress("describing", 0.0)
-    attributes = tuple(wanted.constraints.prepared(describe(program, columns, needs)))
-    if not attributes:
-        raise UsageError("no column of the table can be modelled", hint="declare bounds, values or bins for some")
+    attributes = reaching(wanted.constraints, describe(program, columns, needs, told=told), columns)
     task = Task(
         program=program,
         attributes=attributes,
@@ -87,11 +90,13 @@ def synthesize(
         progress=progress,
     )
     made = KINDS[choice.kind](task)
+    doubted = doubtful(program, needs, made.total)
     model = Model(
         card=replace(
             _card(choice, wanted, event, program, version, delta=_delta(guarantee, wanted)),
             repeat=known,
-            warnings=(*choice.warnings, *_described(columns, attributes, needs, version)),
+            doubtful=doubted,
+            warnings=(*choice.warnings, *_doubts(doubted, made), *_described(columns, attributes, needs, version)),
         ),
         columns=shown(columns, order),
         attributes=made.attributes,
@@ -124,17 +129,11 @@ def _places(attributes: Sequence[Attribute], names: Sequence[str]) -> tuple[int,
     return tuple(place for place, attribute in enumerate(attributes) if attribute.name.lower() in wanted)
 
 
-def _refuse_impossible(wanted: Wanted, columns: Sequence[Column], event: Reserved, version: Version) -> None:
-    """What no fit could come to, as far as the declaration tells, is refused before anything is paid."""
+def _refuse_noise(wanted: Wanted, columns: Sequence[Column], event: Reserved, version: Version) -> None:
+    """An epsilon so small that its noise cannot be drawn is refused before anything is paid."""
     finest = noise_sd(event, most_rows=version.schema.unit.rows, share=Fraction(1, 30 * len(columns)))
     if finest > MOST_NOISE:
         raise UsageError(f"epsilon {exact.show(wanted.epsilon or Fraction(0))} is too small: all would be noise")
-    declared = [attribute for attribute in map(attribute_of, columns) if attribute is not None]
-    if not wanted.constraints.rules and not wanted.constraints.totals:
-        return
-    prepared = wanted.constraints.prepared(declared)
-    limits = wanted.constraints.on(prepared, 1.0)
-    fit([attribute.size for attribute in prepared], (), limits.total, allowed=limits.allowed, totals=limits.totals)
 
 
 def wanted_columns(version: Version, names: Sequence[str] | None) -> tuple[Column, ...]:
@@ -182,11 +181,20 @@ def reservation(guarantee: Guarantee, wanted: Wanted, *, texts: bool) -> Reserve
     return Reserved(epsilon=None, rho=rho, delta=keys)
 
 
+def _doubts(doubted: Sequence[str], made: Fit) -> Iterator[str]:
+    """The loudest of warnings: what comes out of these columns is cut off. `made.total` is noisy."""
+    if doubted:
+        yield (
+            f"too little was left to find bounds of {', '.join(doubted)} in about {round(made.total):,} rows: they "
+            "come out far too narrow; declare low and high, or give the table a delta, or a larger epsilon"
+        )
+
+
 def _described(
     columns: Sequence[Column], attributes: Sequence[Attribute], needs: Needs, version: Version
 ) -> Iterator[str]:
     """What the owner should know about the columns of a model. Public: what was found is noisy."""
-    known = {attribute.name for attribute in attributes}
+    known = {attribute.name for attribute in attributes if not is_unworded(attribute)}
     bought = [name for name in (*needs.numbers, *needs.texts) if name in known]
     if bought:
         told = f"discreet bounds {version.table} writes such facts down for all questions"

@@ -10,8 +10,12 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.errors import UsageError
+from discreet.inference.axes import MOST_CELLS, Table
+from discreet.inference.behind import is_wide
 from discreet.inference.candidates import projections
 from discreet.inference.fit import Fitted, Measured, fit
+from discreet.inference.tree import Calibrated
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.program import Candidate, Law, Program
 from discreet.synth.attribute import Attribute
@@ -39,6 +43,11 @@ Progress = Callable[[str, float], None]
 
 def silent(word: str, done: float) -> None:
     """Tell nobody."""
+
+
+def cells_in(megabytes: float) -> int:
+    """How many cells a model of this size has at most: never more than inference makes of one."""
+    return min(int(megabytes * 2**20 / 8), MOST_CELLS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +82,7 @@ class Task:
     @property
     def cells(self) -> int:
         """The most cells of a model."""
-        return int(self.model_mb * 2**20 / 8)
+        return cells_in(self.model_mb)
 
     def weight(self, own: Axes) -> int:
         """How much a marginal matters: as much as the weightiest set that can be read off it."""
@@ -154,9 +163,44 @@ def candidates(
     Because: rounded before they meet exact counts, they make scores exact, and one row moves a score by the weight.
     """
     noise = 0.0 if law is None else mean_size(law)
-    for own, table in projections(model.calibrated, wanted):
+    for own, table in _estimates(model.calibrated, wanted):
         own_weight, estimate = weight(own), np.rint(table).astype(np.int64)
         yield own, Candidate(estimate=estimate, weight=own_weight, penalty=round(own_weight * noise * estimate.size))
+
+
+def _estimates(calibrated: Calibrated, wanted: Sequence[Axes]) -> Iterator[tuple[Axes, Table]]:
+    """The model's marginals, approximated where exact ones would take too large tables: never too large to be asked.
+
+    Of a wide model (see `inference.behind`) what lies within a clique is exact all the same: else what was measured
+    already would seem to be known badly, and would be chosen again.
+    """
+    waiting = dict.fromkeys(wanted)
+    if is_wide(calibrated):
+        held = [set(clique.attributes) for clique in calibrated.cliques]
+        for own in [own for own in wanted if any(clique.issuperset(own) for clique in held)]:
+            del waiting[own]
+            yield own, calibrated.project(own)
+    try:
+        for own, table in projections(calibrated, list(waiting)):
+            del waiting[own]
+            yield own, table
+    except UsageError:  # four attributes or more, two and two at the ends of a wide separator
+        for own in waiting:
+            yield own, _alone(calibrated, own)
+
+
+def _alone(calibrated: Calibrated, own: Axes) -> Table:
+    """A marginal by itself; where it takes too large tables, what one clique says of it, times the others' margins."""
+    try:
+        return calibrated.project(own)
+    except UsageError:
+        parts = [tuple(each for each in own if each in clique.attributes) for clique in calibrated.cliques]
+        known = max(parts, key=len)
+        table = calibrated.project(known)
+        others = [each for each in own if each not in known]
+        for each in others:
+            table = np.multiply.outer(table, calibrated.project((each,)) / max(calibrated.total, 1e-9))
+        return table.transpose([(*known, *others).index(each) for each in own])
 
 
 def few_rows(total: float, law: Law) -> bool:

@@ -24,6 +24,7 @@ from discreet.schema.schema import closest
 from discreet.synth import decode
 from discreet.synth.attribute import Attribute
 from discreet.synth.constraints import Constraints
+from discreet.synth.describe import is_unworded
 from discreet.synth.drawing import Drawing
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class Card:
     """Where a model comes from and what it cost.
 
     `shares`: how the guarantee was split, by what it went to. `repeat`: the fit was there already and is free now.
+    `doubtful`: columns whose bounds were bought with too little, so that nothing about them can be relied on.
     """
 
     kind: str
@@ -55,6 +57,7 @@ class Card:
     because: str = ""
     warnings: tuple[str, ...] = ()
     repeat: bool = False
+    doubtful: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +131,8 @@ class Model:
     ) -> Iterator[pa.Table]:
         """The same in parts, so that memory does not grow with n."""
         wanted = self.rows(n)
+        if seed is not None and (type(seed) is not int or seed < 0):
+            raise UsageError(f"a seed is a whole number, not below 0, got {seed!r}")
         generator = np.random.default_rng(seed)
         fixed = {self.place(name): self._code(self.place(name), value) for name, value in (given or {}).items()}
         drawing = Drawing.of(self.attributes, self.constraints, self.calibrated, fixed)
@@ -135,7 +140,7 @@ class Model:
 
     def _tables(self, batches: Iterator[dict[str, NDArray[np.int64]]]) -> Iterator[pa.Table]:
         # An attribute's column can be another than the table's: text whose words were bought is a category.
-        known = {attribute.name: attribute.column for attribute in self.attributes}
+        known = {attribute.name: attribute.column for attribute in self.attributes if not is_unworded(attribute)}
         columns = [known.get(column.name, column) for column in self.columns]
         start = 0
         for found in batches:

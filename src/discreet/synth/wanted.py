@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 
 from discreet import exact
 from discreet.errors import UsageError
+from discreet.inference.axes import MOST_CELLS
 from discreet.schema.schema import Schema, closest
 from discreet.synth.constraints import Constraints
 from discreet.synth.kinds import KINDS
@@ -18,6 +19,9 @@ from discreet.synth.kinds import KINDS
 #: A weight beyond this is no wish any more; a table of more columns is only noise.
 MOST_WEIGHT = 1000
 MOST_TOGETHER = 6
+
+#: Inference makes no larger model: of 8 bytes a cell.
+MOST_MB = MOST_CELLS * 8 // 2**20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,9 +63,13 @@ class Wanted:
         for names in (*self.marginals, *(names for names, _ in self.weights)):
             if not 1 <= len(names) <= MOST_TOGETHER:
                 raise UsageError(f"a marginal is named by 1 to {MOST_TOGETHER} columns, got {names!r}")
+        named = [name.lower() for name in self.columns or ()]
+        if twice := next((name for name in named if named.count(name) > 1), None):
+            raise UsageError(f"the column {twice[:60]!r} is named twice")
         for kinds, option, given in (
             (("mst", "aim"), "marginals", bool(self.marginals)),
             (("mst",), "public", self.public is not None),
+            (("privbayes",), "degree", self.degree is not None),
         ):
             if given and self.kind not in ("auto", *kinds):
                 raise UsageError(f"{option} means something to {' and '.join(kinds)} alone, not to {self.kind}")
@@ -92,10 +100,10 @@ class Wanted:
             else exact.positive(epsilon, name="epsilon", most=exact.MAX_QUESTION_EPSILON),
             delta=None if delta is None else exact.probability(delta, name="delta"),
             kind=kind,
-            columns=None if columns is None else tuple(columns),
+            columns=None if columns is None else _names(columns),
             degree=_whole(degree, "degree", most=8),
             seconds=None if seconds is None else exact.positive(seconds, name="seconds", most=Fraction(10**6)),
-            model_mb=None if model_mb is None else exact.positive(model_mb, name="model_mb", most=Fraction(10**4)),
+            model_mb=None if model_mb is None else exact.positive(model_mb, name="model_mb", most=Fraction(MOST_MB)),
             workload=_whole(workload, "workload", most=4),
             rows=_whole(rows, "rows", most=10**12),
             weights=tuple((_names(names), weight) for names, weight in (weights or {}).items()),
@@ -147,3 +155,11 @@ def constraints_of(given: Mapping[str, Any] | str | PathLike[str] | Constraints 
     if isinstance(given, str | PathLike):
         return Constraints.from_file(Path(given), schema.columns)
     return Constraints.from_data(given, schema.columns)
+
+
+def refuse_options(more: Mapping[str, Any]) -> None:
+    """An option of another name is refused, and the nearest is told."""
+    known = [each.name for each in fields(Wanted)]
+    for name in more:
+        if name not in known:
+            raise UsageError(f"a fit has no option {name[:60]!r}", hint=closest(name, known))

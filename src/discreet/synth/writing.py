@@ -29,6 +29,8 @@ def write_rows(
         with draft.open("wb") as stream:
             (_csv if target.suffix.lower() == ".csv" else _parquet)(parts, stream)
         draft.replace(target)
+    except OSError as problem:
+        raise UsageError(f"{target.name!r} cannot be written: {problem.strerror}") from None
     finally:
         draft.unlink(missing_ok=True)
     return wanted

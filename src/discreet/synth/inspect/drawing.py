@@ -41,8 +41,13 @@ def equally_wide(of: Histogram) -> bool:
     dense = sorted(density for density, _ in runs)
     widths = [width for _, width in runs]
     return max(widths) > MOST_RATIO * min(widths) or (
-        max(widths) > min(widths) and dense[len(dense) // 2] < LEAST_HEIGHT * dense[-1]
+        unlike(widths) and dense[len(dense) // 2] < LEAST_HEIGHT * dense[-1]
     )
+
+
+def unlike(widths: Sequence[int]) -> bool:
+    """Whether widths differ so much that one can see it: bounds that do not divide evenly leave a rest."""
+    return max(widths, default=0) > 1.05 * min(widths, default=0)
 
 
 # -- values one below the other ------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.inference.axes import Axes, Table, cells_of, summed
+from discreet.synth.known import Known
 from discreet.synth.model import Model
 
 #: A question is good if its answer is within this share of the truth,
@@ -76,6 +77,8 @@ class Evidence:
         self.model = model
         self.sizes = model.fitted.sizes
         self.total = model.total
+        known = model.constraints
+        self.total_sd = 0.0 if known.totals or known.rows is not None else model.total_sd
         self.widths = LAPLACE if is_laplace(model) else GAUSSIAN
         self._told: dict[Axes, Told | None] = {}
         self._bounds: dict[Axes, Bounds] = {}
@@ -83,6 +86,24 @@ class Evidence:
     def measured(self, own: Axes) -> bool:
         """Whether some measurement holds all of these columns."""
         return any(set(own) <= set(each.attributes) for each in self.model.measured)
+
+    def public(self, own: Axes) -> bool:
+        """Whether these counts are known publicly, or follow from some that are: the model keeps them exactly."""
+        held = names_of(self.model, own)
+        return any(
+            {self._source(known, name) for name in held} <= set(known.columns)
+            for known in self.model.constraints.totals
+        )
+
+    def _source(self, known: Known, name: str) -> str:
+        """The column of known counts that says all about this one; itself where there is none."""
+        for rule in self.model.constraints.dependencies:
+            if rule.target == name and rule.source in known.columns and name not in known.columns:
+                place = known.columns.index(rule.source)
+                found = {codes[place] for codes, count in zip(known.codes, known.counts, strict=True) if count}
+                if found <= set(rule.codes):
+                    return rule.source
+        return name
 
     def told(self, own: Axes) -> Told | None:
         """What was measured of a marginal; None where nothing was."""
@@ -109,7 +130,13 @@ class Evidence:
             return self._bounds[own]
         model = self.model.calibrated.project(own) if counts is None else counts
         told = self.told(own)
-        found = self._from_parts(own, model) if told is None else self._from_noise(model, told)
+        if set(names_of(self.model, own)) & set(self.model.card.doubtful):
+            anything = np.full(model.shape, self.everybody().high)
+            found = Bounds(model=model, low=np.zeros(model.shape), high=anything, measured=told is not None)
+        elif self.public(own):
+            found = Bounds(model=model, low=model, high=model, measured=True)
+        else:
+            found = self._from_parts(own, model) if told is None else self._from_noise(model, told)
         if model.size <= _KEPT_CELLS:
             self._bounds[own] = found
         return found
@@ -147,7 +174,7 @@ class Evidence:
 
     def everybody(self) -> Bounds:
         """How many rows the table has."""
-        sd = self.model.total_sd if self.model.measured else math.inf
+        sd = self.total_sd if self.model.measured else math.inf
         width = self.widths * sd
         model = np.array(self.total)
         return Bounds(
@@ -161,11 +188,15 @@ class Evidence:
         """
         counts = self.bounds((place,)).model
         own = float(counts[chosen].sum())
+        if self.model.attributes[place].name in self.model.card.doubtful:
+            return own, math.inf
+        if self.public((place,)):
+            return own, 0.0
         told = self.told((place,))
         if told is None:
             return own, math.inf
         inside = self.widths * math.sqrt(told.variances[chosen].sum())
-        outside = self.widths * (math.sqrt(told.variances[~chosen].sum()) + self.model.total_sd)
+        outside = self.widths * (math.sqrt(told.variances[~chosen].sum()) + self.total_sd)
         # Where the model was pushed off by more than noise: as in `_from_noise`.
         return own, max(min(inside, outside), abs(own - float(told.values[chosen].sum())))
 

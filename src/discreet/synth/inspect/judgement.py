@@ -31,10 +31,12 @@ counts, and partly good if half of them do. Percentages are the shares of rows i
 <div class="halves">
 <div><h3 class="main">Rely on</h3>
 {_group("Good", _of(judged, "good"))}
-{_group("Partly: the common cells only", _of(judged, "partly"))}</div>
+{_group("Partly: the common cells only", _of(judged, "partly"))}
+{_nothing(judged, "good", "partly")}</div>
 <div><h3 class="second">Do not rely on</h3>
 {_group("Too thin against the noise", _of(judged, "poor"))}
-{_group("Never measured together: what the model says is a guess from other tables", _of(judged, "unknown"))}</div>
+{_group("Never measured together: what the model says is a guess from other tables", _of(judged, "unknown"))}
+{_nothing(judged, "poor", "unknown")}</div>
 </div>
 <h3>Simple questions</h3>
 <p>How many rows have one value, or lie in a range. From about the number of rows in the second column on, the count of
@@ -67,6 +69,10 @@ def _group(title: str, found: Sequence[Marginal]) -> str:
         return ""
     items = [f"<li>{crossed(each.columns)} {_aside(each)}</li>" for each in found]
     return f'<p class="quiet small">{title}</p>{folded(items)}'
+
+
+def _nothing(judged: Iterable[Marginal], *verdicts: Verdict) -> str:
+    return "" if any(each.verdict in verdicts for each in judged) else '<p class="quiet small">nothing</p>'
 
 
 def _aside(each: Marginal) -> str:

@@ -59,7 +59,8 @@ def _lead(report: Report) -> str:
     card = report.card
     sentence = (
         f"A model of about {rounded(report.rows)} rows and {some(len(report.columns), 'column')}, fitted under "
-        f"differential privacy. Everything here follows from noisy measurements and public facts; looking is free."
+        f"differential privacy. Everything here follows from noisy measurements and public facts"
+        f"{'' if report.comparison else '; looking is free'}."
         if card.epsilon is not None
         else f"Rows of the right types for {some(len(report.columns), 'column')}, made from the declared schema alone. "
         "It says nothing about the data, and every question about the data gets a made-up answer."
@@ -101,7 +102,7 @@ def _figure(of: Histogram) -> str:
         notes.append(f"NULL {percent(of.null_share)}")
     if of.ordered and drawing.equally_wide(of):
         notes.append("bins of unlike widths, drawn equally wide")
-    elif of.ordered and len(set(_widths(of))) > 1:
+    elif of.ordered and drawing.unlike(_widths(of)):
         notes.append("areas are rows: a wide bin is drawn low")
     if of.noisy_counts is None:
         notes.append("never measured")

@@ -77,7 +77,7 @@ def inspected(model: Model, *, comparison: Comparison | None = None) -> Report:
     return Report(
         card=model.card,
         rows=model.total,
-        rows_plus_minus=evidence.widths * model.total_sd if model.measured else None,
+        rows_plus_minus=evidence.widths * evidence.total_sd if model.measured else None,
         misfit=model.fitted.misfit,
         cells=model.calibrated.cells,
         histograms=histograms(evidence),
