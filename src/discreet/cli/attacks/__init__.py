@@ -1,0 +1,15 @@
+"""`discreet attack NAME`: one file here for each attack, which adds its verb to `attack_app`."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pkgutil import iter_modules
+
+import typer
+
+attack_app = typer.Typer(
+    no_args_is_help=True, help="Break what does not protect: each attack says how often it succeeds, and by chance."
+)
+
+for found in iter_modules(__path__):
+    import_module(f"{__name__}.{found.name}").register(attack_app)

@@ -1,0 +1,135 @@
+"""What an attack or an audit shows: how often it succeeds, beside chance and beside what a guarantee allows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """One attack's outcome.
+
+    `success`: the share of targets, or trials, on which it succeeded, of `n`. `chance`: what guessing gives. `bound`:
+    the most that any attacker could reach under the claimed guarantee, None where nothing is claimed. `interval`: where
+    the true share of successes lies, at `confidence`. `story`: what happened, in sentences. `details`: plain data.
+    """
+
+    attack: str
+    success: float
+    chance: float
+    n: int
+    seconds: float
+    interval: tuple[float, float]
+    bound: float | None = None
+    confidence: float = 0.95
+    story: tuple[str, ...] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)
+    #: Draws the picture as SVG when it is asked for.
+    picture: Callable[[], str] | None = None
+
+    def __post_init__(self) -> None:
+        low, high = self.interval
+        if self.n < 0 or not low <= high or not all(map(math.isfinite, (self.success, self.chance, low, high))):
+            raise ValueError(f"not evidence: {self.attack}")
+
+    @property
+    def breaks(self) -> bool:
+        """Whether it surely does better than the guarantee allows or, where nothing is claimed, than chance."""
+        return self.interval[0] > (self.chance if self.bound is None else self.bound)
+
+    def to_data(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "attack": self.attack,
+            "success": self.success,
+            "chance": self.chance,
+            "bound": self.bound,
+            "confidence_interval": list(self.interval),
+            "n": self.n,
+            "seconds": self.seconds,
+            "details": dict(self.details),
+        }
+
+    def lines(self) -> list[str]:
+        """As a screen has it."""
+        low, high = self.interval
+        told = [
+            f"{self.attack}: succeeds {self.success:.1%} of the time ({low:.1%} to {high:.1%}, n = {self.n:,}); "
+            f"chance is {self.chance:.1%}"
+        ]
+        if self.bound is not None:
+            told.append(f"the most that anybody could reach under the claimed guarantee is {self.bound:.1%}")
+        return [*told, *self.story]
+
+    def plot(self, path: Path) -> None:
+        """Write the picture, an SVG file."""
+        if self.picture is None:
+            raise UsageError(f"there is no picture of {self.attack}")
+        if path.suffix.lower() != ".svg":
+            raise UsageError(f"{path.name!r} is no .svg file", hint="--plot picture.svg")
+        path.write_text(self.picture(), encoding="utf-8")
+
+
+def best_under(epsilon: float, delta: float = 0.0) -> float:
+    """The most often that anybody guesses right which of two neighbouring tables was used, each with chance 1/2.
+
+    Because: under (epsilon, delta) the true and the false positive rates have t <= e^epsilon f + delta, both ways.
+    """
+    grown = math.exp(min(epsilon, 700.0))
+    return min(1.0, (grown + delta) / (1 + grown))
+
+
+def clopper_pearson(successes: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
+    """An interval for the probability of success that holds at least so often, however few trials there were."""
+    if not 0 <= successes <= n:
+        raise ValueError(f"{successes} successes of {n} trials")
+    tail = (1 - confidence) / 2
+    low = 0.0 if successes == 0 else _where(lambda p: _at_least(successes, n, p) < tail)
+    high = 1.0 if successes == n else _where(lambda p: _at_least(successes + 1, n, p) < 1 - tail)
+    return low, high
+
+
+def _where(below: Callable[[float], bool]) -> float:
+    """The probability from which on `below` is false."""
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if below(middle) else (low, middle)
+    return (low + high) / 2
+
+
+def _at_least(successes: int, n: int, chance: float) -> float:
+    """P(Binomial(n, chance) >= successes): the incomplete beta function I(chance; successes, n - successes + 1)."""
+    if chance <= 0 or chance >= 1:
+        return float(chance >= 1)
+    return _beta(chance, successes, n - successes + 1)
+
+
+def _beta(x: float, a: float, b: float) -> float:
+    """The regularised incomplete beta function, by its continued fraction (Lentz), where that converges fast."""
+    if x > (a + 1) / (a + b + 2):
+        return 1 - _beta(1 - x, b, a)
+    front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)) / a
+    tiny = 1e-300
+    value, c, d = 1.0, 1.0, 1 - (a + b) * x / (a + 1)
+    d = 1 / (d if abs(d) > tiny else tiny)
+    value = d
+    for m in range(1, 10_000):
+        for step in (
+            m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
+            -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
+        ):
+            d = 1 + step * d
+            d = 1 / (d if abs(d) > tiny else tiny)
+            c = 1 + step / c
+            c = c if abs(c) > tiny else tiny
+            value *= c * d
+        if abs(c * d - 1) < 1e-15:
+            break
+    return front * value

@@ -1,0 +1,108 @@
+"""Pictures of evidence as SVG text: bars beside each other, and lines over an axis. No library, no outside font."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from html import escape
+
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 640.0, 360.0, 64.0, 20.0, 40.0, 56.0
+_STYLE = (
+    "text{font:12px system-ui,sans-serif}:root{color:#222;background:#fff}"
+    "@media(prefers-color-scheme:dark){:root{color:#ddd;background:#181818}}"
+)
+COLOURS = ("#3465a4", "#c4631e", "#4e7d2f", "#8a4a8f", "#7a6a00")
+
+
+def bars(
+    title: str, values: Mapping[str, float], *, most: float = 1.0, marks: Mapping[str, float] | None = None
+) -> str:
+    """One bar for each value, from 0 to `most`; `marks` are lines across, such as chance and the bound."""
+    slot = (WIDTH - LEFT - RIGHT) / max(1, len(values))
+    parts = []
+    for place, (name, value) in enumerate(values.items()):
+        x, top = LEFT + place * slot + 0.15 * slot, _height(value, 0, most)
+        parts.append(
+            f'<rect x="{x:.1f}" y="{top:.1f}" width="{0.7 * slot:.1f}" height="{HEIGHT - BOTTOM - top:.1f}" '
+            f'fill="{COLOURS[0]}"/>'
+            + _text(x + 0.35 * slot, top - 6, _shown(value, most), anchor="middle")
+            + _text(x + 0.35 * slot, HEIGHT - BOTTOM + 18, name, anchor="middle")
+        )
+    parts += _marks(marks or {}, 0, most)
+    return _svg(title, _axis(0, most) + "".join(parts))
+
+
+def curves(
+    title: str,
+    x: Sequence[float],
+    lines: Mapping[str, Sequence[float]],
+    *,
+    across: str,
+    low: float = 0.0,
+    high: float = 1.0,
+    logarithmic: bool = False,
+    marks: Mapping[str, float] | None = None,
+) -> str:
+    """Lines over the same places on the x axis."""
+    at = [math.log10(value) for value in x] if logarithmic else list(x)
+    first, last = min(at), max(at)
+    span = last - first or 1.0
+
+    def across_at(value: float) -> float:
+        return LEFT + (value - first) / span * (WIDTH - LEFT - RIGHT)
+
+    parts = [_axis(low, high)]
+    for place, (name, values) in enumerate(lines.items()):
+        colour = COLOURS[place % len(COLOURS)]
+        points = " ".join(
+            f"{across_at(where):.1f},{_height(value, low, high):.1f}" for where, value in zip(at, values, strict=True)
+        )
+        parts.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        parts.append(_text(LEFT + 8 + 150 * place, TOP - 8, name, fill=colour))
+    for where, value in list(zip(at, x, strict=True))[:: max(1, len(at) // 8)]:
+        parts.append(_text(across_at(where), HEIGHT - BOTTOM + 18, f"{value:g}", anchor="middle"))
+    parts.append(_text((LEFT + WIDTH) / 2, HEIGHT - 12, across, anchor="middle"))
+    return _svg(title, "".join([*parts, *_marks(marks or {}, low, high)]))
+
+
+def _height(value: float, low: float, high: float) -> float:
+    share = (min(max(value, low), high) - low) / ((high - low) or 1.0)
+    return HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM)
+
+
+def _axis(low: float, high: float) -> str:
+    parts = []
+    for step in range(5):
+        value = low + (high - low) * step / 4
+        y = _height(value, low, high)
+        parts.append(f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}" stroke="#8884" />')
+        parts.append(_text(LEFT - 8, y + 4, _shown(value, high), anchor="end"))
+    return "".join(parts)
+
+
+def _marks(marks: Mapping[str, float], low: float, high: float) -> list[str]:
+    found = []
+    for name, value in marks.items():
+        y = _height(value, low, high)
+        found.append(
+            f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}" stroke="{COLOURS[1]}" '
+            'stroke-dasharray="6 4"/>'
+            + _text(WIDTH - RIGHT, y - 5, f"{name} {_shown(value, high)}", anchor="end", fill=COLOURS[1])
+        )
+    return found
+
+
+def _shown(value: float, most: float) -> str:
+    return f"{value:.0%}" if most == 1.0 else f"{value:,.3g}"
+
+
+def _text(x: float, y: float, text: str, *, anchor: str = "start", fill: str = "currentColor") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{fill}">{escape(text)}</text>'
+
+
+def _svg(title: str, body: str) -> str:
+    size = f'viewBox="0 0 {WIDTH:g} {HEIGHT:g}" role="img" aria-label="{escape(title)}"'
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size}><style>{_STYLE}</style><title>{escape(title)}</title>'
+        f"{_text(LEFT, 18, title)}{body}</svg>"
+    )
