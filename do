@@ -114,6 +114,18 @@ def check(python: Path) -> None:
     call(BIN / "lint-imports", "--no-cache")
 
 
+def chromium() -> None:
+    """The browser of tests/browser: installed where we may, else asked for in one sentence."""
+    if shutil.which("chromium"):
+        return
+    if shutil.which("apt-get") and os.geteuid() == 0:
+        print("do: installing chromium for the browser tests (once)", file=sys.stderr)
+        call("apt-get", "update", "-qq")
+        call("apt-get", "install", "-y", "-qq", "--no-install-recommends", "chromium", stdout=subprocess.DEVNULL)
+        return
+    print("do: the browser tests will fail without chromium (Debian: apt-get install chromium).", file=sys.stderr)
+
+
 def bench(python: Path, words: list[str]) -> None:
     """Benchmarks; a peer runs in an environment of its own, made from benchmarks/peers/NAME.txt."""
     found = {path.stem.removeprefix("bench_"): path for path in sorted((ROOT / "benchmarks").glob("bench_*.py"))}
@@ -160,6 +172,8 @@ def main() -> None:
     elif job == "test":
         if not rest:
             check(python)
+        if not rest or any("browser" in word for word in rest):
+            chromium()
         call(python, "-m", "pytest", "-n", "auto", *rest)
     elif job == "fuzz":
         call(python, "-m", "pytest", "-n", "auto", "-m", "fuzz", "--timeout", "7200", *rest)

@@ -116,6 +116,14 @@ def test_the_readmes_example_is_what_runs(tmp_path, capsys, monkeypatch):
                 (tmp_path / "discreet.toml").write_text(text[:start] + toml_block + text[end:])
 
 
+def test_the_readmes_python_runs(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert blocks
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), {})
+
+
 def _words(command):
     return [quoted or plain for quoted, plain in re.findall(r'"([^"]*)"|(\S+)', command)]
 

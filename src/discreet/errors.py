@@ -10,6 +10,7 @@
     │   ├── LedgerTampered       the chain does not verify
     │   ├── LedgerRolledBack     the ledger is older than its anchor
     │   └── LedgerLocked         the owner must act before anything is answered
+    ├── StoreFault            5  the store of surveys cannot be read or written
     └── QueryFailed           6  charged, and could not be completed
 
 The number is the exit code of the command line. A message says what, where, how much and
@@ -117,6 +118,12 @@ class LedgerRolledBack(LedgerFault):
 
 class LedgerLocked(LedgerFault):
     """The owner must act before anything is answered."""
+
+
+class StoreFault(DiscreetError):
+    """The store of surveys cannot be read or written. Nothing was acknowledged."""
+
+    exit_code = 5
 
 
 class QueryFailed(DiscreetError):

@@ -17,9 +17,14 @@ import typer
 
 from discreet import __version__
 from discreet.cli import show
+from discreet.cli.anonymize import anonymize
+from discreet.cli.attacks import attack_app
+from discreet.cli.audit import audit
 from discreet.cli.bounds import bounds
+from discreet.cli.check import check
 from discreet.cli.flags import HERE, Confidence, Delta, Epsilon, Folder, Ignored, Json, Within, writable
 from discreet.cli.ledger import ledger_app
+from discreet.cli.survey import survey_app
 from discreet.cli.synth import synth_app
 from discreet.errors import BudgetExceeded, DiscreetError, Refused, UsageError
 
@@ -36,7 +41,12 @@ app = typer.Typer(
 )
 app.add_typer(ledger_app, name="ledger")
 app.add_typer(synth_app, name="synth")
+app.add_typer(survey_app, name="survey")
+app.add_typer(attack_app, name="attack")
 app.command()(bounds)
+app.command()(anonymize)
+app.command()(check)
+app.command()(audit)
 
 
 #: Stopped by the keyboard, as shells count it.
@@ -44,7 +54,7 @@ STOPPED = 130
 #: Verbs that charge nothing, so that nothing needs to be said of charges when one breaks off.
 FREE = frozenset(
     {"init", "add", "refresh", "forget", "explain", "budget", "version"}
-    | {"ledger verify", "ledger show", "ledger export", "synth sample"}
+    | {"ledger verify", "ledger show", "ledger export", "synth sample", "survey", "audit", "anonymize", "check"}
 )
 #: The root of what the parser raises; typer shows only its leaves.
 _WRONG_USAGE: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
@@ -306,7 +316,7 @@ def call(words: list[str]) -> int:
         show.failure(problem, failure_data(problem), as_json=as_json)
         return problem.exit_code
     except _WRONG_USAGE as problem:
-        if not words or words == ["ledger"]:  # no verb: the message is the help text
+        if not words or words in _GROUPS:  # no verb: the message is the help text
             print(problem.format_message())
             return 2
         wrong = UsageError(
@@ -349,7 +359,11 @@ def failure_data(problem: DiscreetError) -> dict[str, Any]:
     return data
 
 
-_VERBS = {command.callback.__name__ for command in app.registered_commands if command.callback} | {"ledger"}
+#: Verbs that are only the beginning of one.
+_GROUPS = [[group.name] for group in app.registered_groups]
+_VERBS = {command.callback.__name__ for command in app.registered_commands if command.callback} | {
+    name for (name,) in _GROUPS if name
+}
 
 
 def _floats(amounts: dict[str, str | None]) -> dict[str, float | None]:

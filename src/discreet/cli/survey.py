@@ -1,0 +1,195 @@
+"""`discreet survey`: ask people who trust nobody. Their own devices add the noise."""
+
+from __future__ import annotations
+
+import sys
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet import exact
+from discreet.cli import show, surveys
+from discreet.cli.flags import HERE, Confidence, Folder, Json
+from discreet.errors import Refused, UsageError
+
+if TYPE_CHECKING:
+    from discreet.collect.store import Store
+
+survey_app = typer.Typer(
+    no_args_is_help=True, help="Surveys by local differential privacy: answers are noised before they are sent."
+)
+
+Id = Annotated[str, typer.Argument(metavar="ID", help="The survey's id.")]
+Kept = Annotated[
+    str | None,
+    typer.Option("--store", help="postgresql://user@host/database or a file; else the project's .discreet folder."),
+]
+
+
+@survey_app.command()
+def new(
+    question: Annotated[str, typer.Argument(help="What people are asked.")],
+    choices: Annotated[str | None, typer.Option("--choices", help="What they can answer, with commas between.")] = None,
+    epsilon: Annotated[str | None, typer.Option("--epsilon", help="What one answer may cost a respondent.")] = None,
+    protocol: Annotated[str | None, typer.Option("--protocol", help="How answers are noised; else the best.")] = None,
+    minimum: Annotated[int, typer.Option("--minimum", help="Fewer reports than this are not estimated.")] = 20,
+    tokens: Annotated[bool, typer.Option("--tokens", help="Each report needs an enrolment token.")] = False,
+    low: Annotated[str | None, typer.Option("--low", help="An answer is a number from this on.")] = None,
+    high: Annotated[str | None, typer.Option("--high", help="An answer is a number up to this.")] = None,
+    step: Annotated[str | None, typer.Option("--step", help="The grid on which numbers are told.")] = None,
+    words: Annotated[bool, typer.Option("--words", help="An answer is any word.")] = False,
+    people: Annotated[int, typer.Option("--people", help="About how many will answer, for the choice.", min=1)] = 10000,
+    store: Kept = None,
+    project: Folder = HERE,
+    as_json: Json = False,
+) -> None:
+    """Make a survey. Says which protocol was picked and why."""
+    from discreet.collect.design import Answers, design
+    from discreet.collect.survey import Survey
+
+    if epsilon is None:
+        raise UsageError("Say what an answer may cost a respondent.", hint="--epsilon 1.1")
+    listed = None if choices is None else tuple(choice.strip() for choice in choices.split(","))
+    answers = Answers(choices=listed, low=low, high=high, step=step, words=words)
+    made = design(answers, epsilon=epsilon, protocol=protocol, people=people)
+    survey = Survey.new(question, made.randomizer, minimum=minimum, token=tokens)
+    _store(store, project, make=True).make(survey)
+    data, text = surveys.made(survey, made.because)
+    show.out(data, text, as_json=as_json)
+
+
+@survey_app.command()
+def answer(
+    id_: Id,
+    value: Annotated[str, typer.Argument(help="The true answer. It does not leave this machine.")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be sent, and send nothing.")] = False,
+    url: Annotated[str | None, typer.Option("--url", help="A collector's address; else this machine's store.")] = None,
+    token: Annotated[str | None, typer.Option("--token", help="The enrolment token, where one is needed.")] = None,
+    device: Annotated[
+        Path | None, typer.Option("--device", help="The respondent's own folder; else one in the state folder.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option("--limit", help="Your own: new answers in a period.", min=1)] = None,
+    period: Annotated[float, typer.Option("--period", help="Its days.", min=0.001, max=36_500)] = 1,
+    lifetime: Annotated[str | None, typer.Option("--lifetime", help="Your own: epsilon of all answers ever.")] = None,
+    store: Kept = None,
+    project: Folder = HERE,
+    as_json: Json = False,
+) -> None:
+    """Noise one answer, show what is sent, and send it. The same answer is always the same bytes."""
+    from discreet.collect.sending import Here, Target, There, document
+    from discreet.ledger.place import state_root
+    from discreet.local.device import Device
+
+    target: Target = There(url) if url is not None else Here(_store(store, project))
+    survey = target.survey(id_)
+    if survey.closed:
+        raise Refused("This survey is closed.")
+    given = Device(device or state_root() / "device").answer(
+        survey.id, survey.randomizer, value, limit=limit, period=timedelta(days=period), lifetime=lifetime
+    )
+    said = document(survey, given.id, given.report, token=token)
+    told = None if dry_run else target.send(survey, said)
+    data, text = surveys.answered(survey, given, told)
+    show.out(data, text, as_json=as_json)
+
+
+@survey_app.command()
+def estimate(
+    id_: Id,
+    confidence: Confidence = "0.95",
+    fakes: Annotated[int | None, typer.Option("--fakes", help="Say how far so many fake reports could go.")] = None,
+    words: Annotated[Path | None, typer.Option("--words", help="The words to ask about, one on each line.")] = None,
+    store: Kept = None,
+    project: Folder = HERE,
+    as_json: Json = False,
+) -> None:
+    """What the reports say, with intervals. Refused below the survey's minimum."""
+    from discreet.collect.results import summary, takes_words, tallied
+
+    kept = _store(store, project)
+    survey = kept.survey(id_)
+    asked = None if words is None else surveys.words_of(words)
+    if asked is None and takes_words(survey.randomizer):
+        raise UsageError("Which words? This survey takes any, and counts what is asked about.", hint="--words FILE")
+    with show.progress("estimating"):
+        level = float(exact.probability(confidence, name="confidence"))
+        told = summary(survey, tallied(kept, survey), confidence=level, fakes=fakes, words=asked)
+    if told.get("waiting"):
+        raise Refused(
+            told.get("because")
+            or f"There are {told['n']:,} reports, and this survey is not estimated below {survey.minimum:,}.",
+            hint="wait for more answers",
+        )
+    show.out({"survey": survey.id, **told}, surveys.estimated(survey, told), as_json=as_json)
+
+
+@survey_app.command()
+def serve(
+    host: Annotated[str, typer.Option("--host", help="The address to serve at; 0.0.0.0 is everywhere.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", help="The port; 0 is any that is free.")] = 8000,
+    rate: Annotated[
+        float | None, typer.Option("--rate", help="Reports a second from one address; 0 is no limit.", min=0)
+    ] = None,
+    store: Kept = None,
+    project: Folder = HERE,
+    as_json: Json = False,
+) -> None:
+    """Serve the surveys: a page for respondents, live results, and the collector."""
+    from discreet.collect.serving import address_of, bind, run
+
+    kept = _store(store, project, make=True)
+    with bind(host, port) as listening:
+        data, text = surveys.served(address_of(listening), kept.surveys())
+        show.out(data, text, as_json=as_json)
+        sys.stdout.flush()
+        try:
+            run(kept, listening, rate=rate)
+        except KeyboardInterrupt:
+            print("stopped; every report that was acknowledged is stored", file=sys.stderr)
+        finally:
+            kept.close()
+
+
+@survey_app.command()
+def close(id_: Id, store: Kept = None, project: Folder = HERE, as_json: Json = False) -> None:
+    """Close a survey for good: no report is taken any more."""
+    kept = _store(store, project)
+    kept.end(id_)
+    reports = kept.count(id_)
+    text = f"closed {id_} with {reports:,} reports, for good"
+    show.out({"survey": id_, "closed": True, "n": reports}, text, as_json=as_json)
+
+
+@survey_app.command(name="list")
+def list_(store: Kept = None, project: Folder = HERE, as_json: Json = False) -> None:
+    """The surveys that there are."""
+    kept = _store(store, project)
+    data, text = surveys.listed([(survey, kept.count(survey.id)) for survey in kept.surveys()])
+    show.out(data, text, as_json=as_json)
+
+
+@survey_app.command()
+def tokens(
+    id_: Id,
+    n: Annotated[int, typer.Option("-n", "--number", help="How many.", min=1, max=1_000_000)],
+    url: Annotated[str, typer.Option("--url", help="Where the survey is served, for links.")] = "",
+    store: Kept = None,
+    project: Folder = HERE,
+    as_json: Json = False,
+) -> None:
+    """Give out enrolment tokens, each good for one report. They are shown now and never again."""
+    from discreet.collect.enrolment import enrol
+
+    kept = _store(store, project)
+    survey = kept.survey(id_)
+    made = enrol(kept, survey, n)
+    data: dict[str, Any] = {"survey": id_, "tokens": made}
+    show.out(data, [f"{url.rstrip('/')}/s/{id_}#token={each}" for each in made], as_json=as_json)
+
+
+def _store(place: str | None, project: Path, *, make: bool = False) -> Store:
+    from discreet.collect.store import open_store
+
+    return open_store(place, project, make=make)

@@ -1,0 +1,88 @@
+"""From what an owner says about the answers to a randomizer, and why this one."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+
+from discreet.collect.survey import kinds
+from discreet.errors import UsageError
+from discreet.local.choices import declared
+from discreet.local.randomizer import Randomizer
+
+#: How many people are expected where nothing is said. It matters only where protocols are nearly alike.
+PEOPLE = 10_000
+#: Protocols that the JavaScript client does not know: their respondents use a program.
+NOT_IN_BROWSERS = frozenset({"laplace", "prefix-words", "puzzle", "tree"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answers:
+    """What an answer can be: one of `choices`, or a number from `low` to `high`, or any word."""
+
+    choices: tuple[str, ...] | None = None
+    low: str | None = None
+    high: str | None = None
+    step: str | None = None
+    words: bool = False
+
+    def __post_init__(self) -> None:
+        number = (self.low, self.high, self.step) != (None, None, None)
+        if (self.choices is not None) + number + self.words != 1:
+            raise UsageError(
+                "Say what an answer can be: one of some choices, a number, or any word.",
+                hint="--choices yes,no, or --low 0 --high 100 --step 1, or --words",
+            )
+        if number and None in (self.low, self.high, self.step):
+            raise UsageError("A number needs its bounds and its grid.", hint="--low 0 --high 100 --step 1")
+        if self.choices is not None:
+            declared(self.choices)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Design:
+    """A randomizer, and one sentence that says why it."""
+
+    randomizer: Randomizer
+    because: str
+
+
+def design(answers: Answers, *, epsilon: object, protocol: str | None = None, people: int = PEOPLE) -> Design:
+    """The protocol that was asked for, or the best one for such answers."""
+    if protocol is not None:
+        return Design(randomizer=_made(protocol, answers, epsilon), because="you asked for it")
+    if answers.choices is not None:
+        from discreet.local.best import best
+        from discreet.local.coins import asked
+
+        pick = best(len(answers.choices), asked(epsilon), people)
+        return Design(randomizer=_made(pick.protocol, answers, epsilon), because=pick.because)
+    if answers.words:
+        because = "its report is the shortest of those that take any word, and browsers can make it"
+        return Design(randomizer=_made("hadamard-sketch", answers, epsilon), because=because)
+    because = "it has the least error of a mean, whatever the numbers are"
+    return Design(randomizer=_made("hybrid", answers, epsilon), because=because)
+
+
+def _made(protocol: str, answers: Answers, epsilon: object) -> Randomizer:
+    kind = kinds().get(protocol)
+    if kind is None:
+        raise UsageError(f"There is no protocol {protocol[:40]!r}.", hint=f"one of {', '.join(kinds())}")
+    given: dict[str, object] = {"epsilon": epsilon}
+    if answers.choices is not None:
+        given["choices"] = answers.choices
+    elif not answers.words:
+        given |= {"low": answers.low, "high": answers.high, "step": answers.step}
+    if not _fits(kind, given):
+        fitting = [name for name, other in kinds().items() if _fits(other, given)]
+        raise UsageError(f"{protocol} is not for such answers.", hint=f"one of {', '.join(fitting)}")
+    return kind(**given)
+
+
+def _fits(kind: type[Randomizer], given: dict[str, object]) -> bool:
+    """Whether this kind can be made from what was said, all of it, and from nothing that was not."""
+    try:
+        inspect.signature(kind).bind(**given)
+    except TypeError:
+        return False
+    return True

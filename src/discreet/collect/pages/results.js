@@ -1,0 +1,150 @@
+// The live results: asked for every two seconds, drawn as bars with what the noise leaves open.
+
+import { Offline, ask, at, made, percent, say, surveyHere } from "./page.js";
+
+const EVERY_MS = 2000;
+const BARS =
+  "The line across each bar is where the truth about those who answered lies, 95 times in 100. " +
+  "An estimate is unbiased, so a small one can fall below 0%.";
+const RANGE = "The range is where the truth about those who answered lies, 95 times in 100.";
+const WORDS = "This survey's words are open: discreet survey estimate --words counts those that you name.";
+const id = surveyHere();
+let survey;
+
+async function begin() {
+  try {
+    const found = await ask(`/surveys/${id}.json`);
+    if (!found.ok) return nothing(found.body.error ?? "There is no such survey.");
+    survey = found.body;
+    at("question").textContent = document.title = survey.question;
+    await poll();
+  } catch (error) {
+    if (!(error instanceof Offline)) throw error;
+    say("The survey cannot be reached; this page goes on trying.");
+    setTimeout(begin, EVERY_MS);
+  }
+}
+
+function nothing(sentence) {
+  at("question").textContent = "No results here";
+  say(sentence);
+}
+
+/** Ask, draw, and ask again; a page that nobody looks at waits. */
+async function poll() {
+  let closed = false;
+  try {
+    if (!document.hidden) closed = show(await ask(`/surveys/${id}/results.json`));
+  } catch (error) {
+    if (!(error instanceof Offline)) throw error;
+    say("The survey cannot be reached; these are the last results.");
+  }
+  if (!closed) setTimeout(poll, EVERY_MS);
+}
+
+/** Draw one answer; true where it is the last. */
+function show({ ok, body }) {
+  const waiting = Boolean(body.waiting);
+  if (!ok && !waiting) return say(body.error ?? "There are no results now.");
+  if (!at("status").hidden) say();
+  at("state").textContent = body.closed ? "Final results" : "Live results";
+  at("waiting").hidden = !waiting;
+  at("found").hidden = at("facts").hidden = waiting;
+  if (waiting) showWaiting(body);
+  else showFound(body);
+  return Boolean(body.closed);
+}
+
+function showWaiting({ n, minimum }) {
+  at("still").textContent = `${count(n, "answer")} of ${minimum}: results appear when there are enough to hide in.`;
+  Object.assign(at("progress"), { max: minimum, value: n });
+}
+
+function showFound(body) {
+  const estimates = Array.isArray(body.estimates) ? body.estimates : [];
+  const mean = body.estimates?.mean ?? body.mean;
+  at("bars").hidden = !estimates.length;
+  at("mean").hidden = mean === undefined;
+  if (estimates.length) bars(estimates);
+  if (mean !== undefined) showMean(mean, body.estimates?.interval ?? body.interval);
+  at("legend").textContent = estimates.length ? BARS : mean === undefined ? WORDS : RANGE;
+  facts(body, mean !== undefined);
+}
+
+function facts({ n, plus_minus: wide, halve, fakes, epsilon }, isMean) {
+  const size = (share) => (isMean ? number(share) : `${number(share * 100)} points`);
+  at("n").textContent = n.toLocaleString("en");
+  fact("plus-minus", wide, () => `± ${size(wide)}`);
+  fact("halve", halve, () => `about ${count(halve, "more answer")}`);
+  fact("fakes", fakes, () => `could move it by ${size(fakes.could_move)}`);
+  if (fakes) at("fakes-label").textContent = count(fakes.reports, "fake answer");
+  fact("epsilon", epsilon, () => `epsilon ${number(decimal(epsilon))}`);
+}
+
+/** A fact that the server did not state is not shown. */
+function fact(place, value, text) {
+  const known = value !== undefined && value !== null;
+  at(place).parentElement.hidden = !known;
+  if (known) at(place).textContent = text();
+}
+
+// ---------------------------------------------------------------- bars
+
+/** Bars are kept from one answer to the next, so that they glide. */
+function bars(estimates) {
+  const list = at("bars");
+  while (list.children.length > estimates.length) list.lastChild.remove();
+  while (list.children.length < estimates.length) list.append(emptyBar());
+  estimates.forEach((estimate, place) => draw(list.children[place], estimate));
+}
+
+function emptyBar() {
+  const item = made("li");
+  const head = made("div", "", "head");
+  head.append(made("span", "", "name"), made("span", "", "share"));
+  const bar = made("div", "", "bar");
+  bar.append(made("i"), made("b"));
+  bar.setAttribute("aria-hidden", "true"); // the words above it say the same
+  item.append(head, bar);
+  return item;
+}
+
+function draw(item, { choice, share, interval }) {
+  item.querySelector(".name").textContent = choice;
+  const range = interval ? ` ${percent(interval[0])} to ${percent(interval[1])}` : "";
+  item.querySelector(".share").replaceChildren(made("span", percent(share)), made("small", range));
+  stretch(item.querySelector("i"), 0, share);
+  item.querySelector("b").hidden = !interval;
+  if (interval) stretch(item.querySelector("b"), ...interval);
+}
+
+function stretch(node, from, to) {
+  const inside = (share) => Math.min(1, Math.max(0, share));
+  node.style.setProperty("--from", inside(from));
+  node.style.setProperty("--to", inside(to));
+}
+
+/** To as many places as the interval leaves any meaning. */
+function showMean(mean, [low, high]) {
+  const places = Math.min(20, Math.max(0, 1 - Math.floor(Math.log10(Math.max(high - low, 1e-9) / 2))));
+  const said = (value) => value.toLocaleString("en", { minimumFractionDigits: places, maximumFractionDigits: places });
+  at("mean").textContent = `${said(mean)} on average (${said(low)} to ${said(high)})`;
+}
+
+// ---------------------------------------------------------------- numbers
+
+function number(value) {
+  return Number(Number(value).toPrecision(3)).toLocaleString("en", { maximumSignificantDigits: 3 });
+}
+
+/** "3/2" or 1.5. */
+function decimal(value) {
+  const [over, under = 1] = String(value).split("/").map(Number);
+  return over / under;
+}
+
+function count(many, thing) {
+  return `${many.toLocaleString("en")} ${thing}${many === 1 ? "" : "s"}`;
+}
+
+begin();

@@ -1,0 +1,284 @@
+"""Surveys in PostgreSQL, for collectors on several machines: psycopg 3, one writing connection under a lock.
+
+A transaction locks the rows of the surveys it writes to, in the order of their numbers, so that collectors
+wait for each other instead of deadlocking, and places follow the order of commits.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.collect.sqlite import survey_of
+from discreet.collect.store import ID_BYTES, PIECE, Batch, Desk, Known, Outcome, matrix, unknown
+from discreet.collect.survey import Survey, is_id
+from discreet.errors import StoreFault, UsageError
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+    Rows = Connection[tuple[Any, ...]]
+
+#: The version of the tables below. Another one needs a migration, never a silent change.
+VERSION = 1
+#: How long to wait for the server.
+WAIT_S = 10
+#: Two collectors that start at once make the tables once: both ask for this lock.
+_MAKING = 0x44_49_53_43
+
+SCHEMA = (
+    "CREATE TABLE discreet_collection (version integer PRIMARY KEY)",
+    f"INSERT INTO discreet_collection VALUES ({VERSION})",
+    """CREATE TABLE discreet_surveys (
+        number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        id text NOT NULL UNIQUE,
+        question text NOT NULL,
+        randomizer text NOT NULL,
+        minimum bigint NOT NULL CHECK (minimum > 0),
+        token boolean NOT NULL,
+        created text NOT NULL,
+        closed boolean NOT NULL DEFAULT false
+    )""",
+    f"""CREATE TABLE discreet_reports (
+        survey bigint NOT NULL REFERENCES discreet_surveys (number),
+        place bigint NOT NULL CHECK (place > 0),
+        id bytea NOT NULL CHECK (length(id) = {ID_BYTES}),
+        report bytea NOT NULL,
+        PRIMARY KEY (survey, place),
+        UNIQUE (id, survey)
+    )""",
+    """CREATE TABLE discreet_tokens (
+        survey bigint NOT NULL REFERENCES discreet_surveys (number),
+        hash bytea NOT NULL CHECK (length(hash) = 32),
+        used boolean NOT NULL DEFAULT false,
+        PRIMARY KEY (survey, hash)
+    )""",
+    """CREATE FUNCTION discreet_stays_closed() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN RAISE EXCEPTION 'a closed survey stays closed'; END $$""",
+    """CREATE TRIGGER discreet_reopened BEFORE UPDATE ON discreet_surveys FOR EACH ROW
+        WHEN (OLD.closed AND NOT NEW.closed) EXECUTE FUNCTION discreet_stays_closed()""",
+)
+# Ids are looked up by the index of ids whatever the planner knows of the table: `survey + 0` hides the other index,
+# by which it would read every report of a survey that was small when it last looked.
+_COUNTED = "SELECT id FROM discreet_reports WHERE id = ANY(%s) AND survey + 0 = %s"
+_SURVEY = "SELECT id, question, randomizer, minimum, token, created, closed FROM discreet_surveys"
+
+
+class PostgresStore:
+    """A database. See `Store`."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._lock = threading.Lock()
+        self._writer: Rows | None = None
+        with self._writing() as writer:
+            _make(writer)
+
+    def make(self, survey: Survey) -> None:
+        with self._writing() as writer:
+            writer.execute(
+                "INSERT INTO discreet_surveys (id, question, randomizer, minimum, token, created)"
+                " VALUES (%s, %s, %s, %s, %s, %s)",
+                (
+                    survey.id,
+                    survey.question,
+                    json.dumps(survey.randomizer.parameters()),
+                    survey.minimum,
+                    survey.token,
+                    survey.created,
+                ),
+            )
+
+    def survey(self, id_: str) -> Survey:
+        with self._reading() as reader:
+            (found,) = reader.execute(f"{_SURVEY} WHERE number = %s", (_number(reader, id_),)).fetchall()
+        return survey_of(found)
+
+    def surveys(self) -> list[Survey]:
+        with self._reading() as reader:
+            rows = reader.execute(f"{_SURVEY} ORDER BY number").fetchall()
+        return [survey_of(row) for row in rows]
+
+    def end(self, id_: str) -> None:
+        with self._writing() as writer:
+            writer.execute("UPDATE discreet_surveys SET closed = true WHERE number = %s", (_number(writer, id_),))
+
+    def enrol(self, id_: str, tokens: Iterable[bytes]) -> None:
+        with self._writing() as writer:
+            number = _number(writer, id_)
+            writer.cursor().executemany(
+                "INSERT INTO discreet_tokens (survey, hash) VALUES (%s, %s)", [(number, token) for token in tokens]
+            )
+
+    def tokens(self, id_: str) -> tuple[int, int]:
+        with self._reading() as reader:
+            found = reader.execute(
+                "SELECT count(*), count(*) FILTER (WHERE used) FROM discreet_tokens WHERE survey = %s",
+                (_number(reader, id_),),
+            ).fetchone()
+        assert found is not None
+        return found[0], found[1]
+
+    def add(self, batches: Sequence[Batch]) -> list[Outcome]:
+        with self._writing() as writer:
+            numbers, desk = _desk(writer, batches)
+            outcomes = [desk.decide(batch) for batch in batches]
+            if desk.rows:
+                # One statement whatever the number of rows: a lane of each column.
+                writer.execute(
+                    "INSERT INTO discreet_reports (survey, place, id, report)"
+                    " SELECT * FROM unnest(%s::bigint[], %s::bigint[], %s::bytea[], %s::bytea[])",
+                    (
+                        [numbers[row.survey] for row in desk.rows],
+                        [row.place for row in desk.rows],
+                        [row.id for row in desk.rows],
+                        [row.report for row in desk.rows],
+                    ),
+                    binary=True,
+                )
+            for survey in {survey for survey, _ in desk.used}:
+                writer.execute(
+                    "UPDATE discreet_tokens SET used = true WHERE survey = %s AND hash = ANY(%s)",
+                    (numbers[survey], [token for owner, token in desk.used if owner == survey]),
+                )
+        return outcomes
+
+    def count(self, id_: str) -> int:
+        with self._reading() as reader:
+            return _count(reader, _number(reader, id_))
+
+    def reports(self, survey: Survey, *, after: int = 0, most: int = PIECE) -> NDArray[np.uint8]:
+        with self._reading() as reader:
+            found = reader.execute(
+                "SELECT report FROM discreet_reports WHERE survey = %s AND place > %s ORDER BY place LIMIT %s",
+                (_number(reader, survey.id), after, most),
+                binary=True,
+            ).fetchall()
+        return matrix([row[0] for row in found], survey.randomizer.width)
+
+    def close(self) -> None:
+        with self._lock:
+            self._let_go()
+
+    @contextmanager
+    def _writing(self) -> Iterator[Rows]:
+        """A transaction. A connection that failed is thrown away, and the next call makes another."""
+        with self._lock, _faults():
+            try:
+                if self._writer is None:
+                    self._writer = _durable(_connect(self._address))
+                with self._writer.transaction():
+                    yield self._writer
+            except UsageError:
+                raise
+            except BaseException:
+                self._let_go()
+                raise
+
+    def _let_go(self) -> None:
+        if self._writer is not None:
+            with suppress(Exception):
+                self._writer.close()
+            self._writer = None
+
+    @contextmanager
+    def _reading(self) -> Iterator[Rows]:
+        with _faults(), _connect(self._address) as reader:
+            yield reader
+
+
+def _desk(connection: Rows, batches: Sequence[Batch]) -> tuple[dict[str, int], Desk]:
+    """Lock the surveys of these batches; what must be known to decide them, and the surveys' numbers."""
+    names = sorted({batch.survey for batch in batches})
+    surveys = connection.execute(
+        "SELECT id, number, closed, token FROM discreet_surveys WHERE id = ANY(%s) ORDER BY number FOR UPDATE", (names,)
+    ).fetchall()
+    known: dict[str, Known] = {}
+    for id_, number, closed, token in surveys:
+        sent = [one for batch in batches if batch.survey == id_ for one in batch.sent]
+        ids = connection.execute(_COUNTED, ([one.id for one in sent], number), binary=True)
+        tokens = connection.execute(
+            "SELECT hash, used FROM discreet_tokens WHERE survey = %s AND hash = ANY(%s)",
+            (number, [one.token for one in sent if one.token]),
+            binary=True,
+        )
+        known[id_] = Known(
+            closed=closed,
+            token=token,
+            reports=_count(connection, number),
+            ids={row[0] for row in ids},
+            tokens={row[0]: row[1] for row in tokens},
+        )
+    return {id_: number for id_, number, _, _ in surveys}, Desk(known)
+
+
+def _number(connection: Rows, id_: str) -> int:
+    found = is_id(id_) and connection.execute("SELECT number FROM discreet_surveys WHERE id = %s", (id_,)).fetchone()
+    if not found:
+        raise unknown(id_)
+    return int(found[0])
+
+
+def _count(connection: Rows, number: int) -> int:
+    found = connection.execute("SELECT max(place) FROM discreet_reports WHERE survey = %s", (number,)).fetchone()
+    return (found and found[0]) or 0
+
+
+def _make(connection: Rows) -> None:
+    """The tables, once."""
+    connection.execute("SELECT pg_advisory_xact_lock(%s)", (_MAKING,))
+    there = connection.execute("SELECT to_regclass('discreet_collection')").fetchone()
+    if there == (None,):
+        for statement in SCHEMA:
+            connection.execute(statement)
+    if connection.execute("SELECT version FROM discreet_collection").fetchall() != [(VERSION,)]:
+        raise StoreFault("these surveys were written by another version of Discreet", hint="upgrade")
+
+
+def _connect(address: str) -> Rows:
+    """A connection to read by."""
+    try:
+        import psycopg
+    except ImportError:
+        raise UsageError("Surveys in PostgreSQL need psycopg.", hint="pip install 'discreet[postgres]'") from None
+    try:
+        connection = psycopg.connect(address, autocommit=True, connect_timeout=WAIT_S)
+    except psycopg.ProgrammingError as fault:
+        raise UsageError("This is no address of a PostgreSQL database.") from fault
+    connection.isolation_level = (
+        psycopg.IsolationLevel.READ_COMMITTED
+    )  # what follows a lock must see what it waited for
+    connection.execute("SET enable_seqscan = off")  # new tables have no statistics, and every question here an index
+    return connection
+
+
+def _durable(connection: Rows) -> Rows:
+    """The same, with commits that are on disk when they return; refused where the server does not do that."""
+    connection.execute("SET synchronous_commit = on")
+    for name in ("synchronous_commit", "fsync", "full_page_writes"):
+        if connection.execute(f"SHOW {name}").fetchone() != ("on",):
+            connection.close()
+            raise StoreFault(f"PostgreSQL runs with {name} off, so a report might be lost", hint=f"set {name} = on")
+    return connection
+
+
+@contextmanager
+def _faults() -> Iterator[None]:
+    """PostgreSQL's errors, in one sentence each; its own could quote an address or a row."""
+    try:
+        yield
+    except (StoreFault, UsageError):
+        raise
+    except Exception as fault:
+        import psycopg
+
+        if not isinstance(fault, psycopg.Error):
+            raise
+        name = type(fault).__name__
+        raise StoreFault(f"the store of surveys cannot be used just now (PostgreSQL: {name})") from fault

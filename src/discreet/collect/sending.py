@@ -1,0 +1,112 @@
+"""A respondent's side: what a survey is, and one report on its way, to this machine's store or to an address."""
+
+from __future__ import annotations
+
+import base64
+import json
+import urllib.error
+import urllib.request
+from typing import Any, Protocol
+
+from discreet.collect.intake import Wrong, read_body
+from discreet.collect.store import Store
+from discreet.collect.survey import VERSION, Survey
+from discreet.errors import DiscreetError, Refused, StoreFault, UsageError
+
+#: How long a collector may take, and how much it may say.
+WAIT_S = 20.0
+MOST = 32 * 1024 * 1024
+
+
+class Target(Protocol):
+    """Where a survey is, and where its reports go."""
+
+    def survey(self, id_: str) -> Survey:
+        """The survey with this id."""
+
+    def send(self, survey: Survey, document: bytes) -> dict[str, Any]:
+        """Deliver one report; what the collector answered."""
+
+
+class Here:
+    """A store on this machine."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def survey(self, id_: str) -> Survey:
+        return self._store.survey(id_)
+
+    def send(self, survey: Survey, document: bytes) -> dict[str, Any]:
+        """By the way that a request takes, too."""
+        try:
+            parcel = read_body(document, survey)
+            return parcel.answer(self._store.add([parcel.batch])[0])
+        except Wrong as wrong:
+            raise _refusal(wrong.status, wrong.reason) from None
+
+
+class There:
+    """A collector at an address."""
+
+    def __init__(self, address: str) -> None:
+        if not address.startswith(("http://", "https://")):
+            raise UsageError("An address begins with http:// or https://.", hint="--url http://127.0.0.1:8000")
+        self._address = address.rstrip("/")
+
+    def survey(self, id_: str) -> Survey:
+        found = Survey.from_data(self._ask(f"/surveys/{id_}.json"))
+        if found.id != id_:
+            raise UsageError("The collector told of another survey.")
+        return found
+
+    def send(self, survey: Survey, document: bytes) -> dict[str, Any]:
+        return self._ask(f"/collect/{survey.id}", document)
+
+    def _ask(self, path: str, body: bytes | None = None) -> dict[str, Any]:
+        request = urllib.request.Request(  # noqa: S310 - the scheme was looked at
+            self._address + path, data=body, headers={"Content-Type": "application/json"} if body else {}
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=WAIT_S) as answer:  # noqa: S310
+                return _object(answer.read(MOST))
+        except urllib.error.HTTPError as problem:
+            with problem:
+                told = _object(problem.read(MOST), empty=True)
+            if told.get("repeated"):
+                return told  # it was counted before
+            raise _refusal(problem.code, str(told.get("error", "The collector refused."))) from None
+        except (OSError, ValueError) as problem:
+            raise StoreFault(
+                "the collector cannot be reached", hint="try again: the same bytes are sent, and counted once"
+            ) from problem
+
+
+def document(survey: Survey, id_: str, report: bytes, *, token: str | None = None) -> bytes:
+    """A report as it is sent."""
+    told = {"version": VERSION, "survey": survey.id, "id": id_, "report": shown(report)}
+    return json.dumps(told | ({"token": token} if token is not None else {})).encode()
+
+
+def shown(report: bytes) -> str:
+    """A report as text: base64url without padding."""
+    return base64.urlsafe_b64encode(report).rstrip(b"=").decode()
+
+
+def _object(text: bytes, *, empty: bool = False) -> dict[str, Any]:
+    try:
+        told = json.loads(text)
+    except (ValueError, RecursionError):
+        told = None
+    if isinstance(told, dict):
+        return told
+    if empty:
+        return {}
+    raise UsageError("What answers there is no collector.", hint="--url http://127.0.0.1:8000")
+
+
+def _refusal(status: int, reason: str) -> DiscreetError:
+    """A refused report as the command line's errors: closed is for good, the rest can be set right."""
+    if status >= 500 or status == 429:
+        return StoreFault(reason.rstrip("."), hint="try again later: the same bytes are sent, and counted once")
+    return Refused(reason) if status == 410 else UsageError(reason)

@@ -1,0 +1,135 @@
+"""The whole way: the real collector over HTTP, a real browser, and the estimate that comes out."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import uvicorn
+from playwright.sync_api import Page, expect
+
+from browser.conftest import Opened
+from discreet.collect.app import make
+from discreet.collect.enrolment import enrol
+from discreet.collect.serving import address_of, bind
+from discreet.collect.store import Batch, Sent, Store, open_store
+from discreet.collect.survey import Survey
+from discreet.local.hashing import LocalHashing
+from discreet.local.numbers import Duchi
+from discreet.local.rappor import BasicRappor
+from discreet.local.response import RandomizedResponse
+from discreet.local.sketch import CountMeanSketch, HadamardSketch
+from discreet.local.subset import SubsetSelection
+from discreet.local.window import Hybrid
+
+FRUIT = ["apple", "pear", "plum", "fig", "kiwi"]
+MANY = [f"choice {place}" for place in range(40)]
+
+
+class Served:
+    """A store, and the address at which it is served."""
+
+    def __init__(self, store: Store, address: str) -> None:
+        self.store = store
+        self.address = address
+
+    def survey(self, randomizer: Any, *, others: int = 0, answer: Any = None, **more: Any) -> Survey:
+        """A new survey, to which so many others have answered already."""
+        made = Survey.new("Which one?", randomizer, **more)
+        self.store.make(made)
+        if others:
+            reports = [Sent(secrets.token_bytes(16), randomizer.randomize(answer), None) for _ in range(others)]
+            self.store.add([Batch(made.id, tuple(reports))])
+        return made
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    store = open_store(None, tmp_path_factory.mktemp("surveys"), make=True)
+    listening = bind("127.0.0.1", 0)
+    server = uvicorn.Server(uvicorn.Config(make(store, rate=0), log_config=None, access_log=False, ws="none"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    thread.start()
+    yield Served(store, address_of(listening))
+    server.should_exit = True
+    thread.join()
+    store.close()
+
+
+def give(page: Page, value: str) -> bytes:
+    """Answer, look, send; returns the bytes that were shown."""
+    field = page.locator("#answer")
+    radio = page.locator(f"input[type=radio][value={value!r}]")
+    expect(field.or_(radio)).to_be_visible()
+    if radio.count():
+        radio.check()
+    elif field.evaluate("node => node.tagName") == "SELECT":
+        field.select_option(value)
+    else:
+        field.fill(value)
+    page.locator("#flip").click()
+    expect(page.get_by_role("heading", name="This is what will be sent")).to_be_focused()
+    shown = bytes.fromhex(page.locator("#bytes").text_content() or "")
+    page.get_by_role("button", name="Send this").click()
+    expect(page.locator("#arrived")).to_have_text("Your answer has arrived.")
+    return shown
+
+
+@pytest.mark.parametrize(
+    ("randomizer", "value"),
+    [
+        (RandomizedResponse(["yes", "no"], epsilon="1.1"), "no"),
+        (LocalHashing(MANY, epsilon="2"), "choice 7"),
+        (SubsetSelection(FRUIT, epsilon="1"), "fig"),
+        (BasicRappor(FRUIT, epsilon="4"), "kiwi"),
+        (CountMeanSketch(epsilon="4"), "北京"),
+        (HadamardSketch(epsilon="2"), "🎉"),
+        (Duchi(low="0.5", high="2.5", step="0.01", epsilon="1"), "1.83"),
+        (Hybrid(low="0", high="100", step="1", epsilon="2"), "41"),
+    ],
+    ids=lambda case: getattr(case, "protocol", None),
+)
+def test_the_collector_takes_what_a_browser_sends(served: Served, opened: Opened, randomizer: Any, value: str) -> None:
+    survey = served.survey(randomizer)
+    with opened(f"{served.address}/s/{survey.id}") as page:
+        shown = give(page, value)
+    assert [bytes(report) for report in served.store.reports(survey)] == [shown]
+
+
+def test_results_follow_the_answers_and_a_closed_survey_takes_no_more(served: Served, opened: Opened) -> None:
+    survey = served.survey(RandomizedResponse(["yes", "no"], epsilon="1.1"), others=19, answer="yes")
+    with opened(f"{served.address}/s/{survey.id}/results") as results:
+        expect(results.locator("#still")).to_contain_text("19 answers of 20")
+        with opened(f"{served.address}/s/{survey.id}") as page:
+            give(page, "yes")
+            expect(results.locator("#n")).to_have_text("20")
+            expect(results.locator("#bars li")).to_have_count(2)
+            expect(results.locator("#halve")).to_have_text("about 60 more answers")
+            expect(results.locator("#fakes-label")).to_have_text("1 fake answer")
+            page.reload()
+            expect(page.locator("#arrived")).to_have_text("You have answered already, and it counts once.")
+        with opened(f"{served.address}/s/{survey.id}") as late:
+            late.locator("input[value='yes']").check()
+            late.locator("#flip").click()
+            served.store.end(survey.id)
+            late.get_by_role("button", name="Send this").click()
+            expect(late.get_by_role("status")).to_contain_text("closed")
+        expect(results.locator("#state")).to_have_text("Final results")
+    assert len(served.store.reports(survey)) == 20
+
+
+def test_an_invitation_is_good_for_one_answer(served: Served, opened: Opened) -> None:
+    survey = served.survey(RandomizedResponse(["yes", "no"], epsilon="1.1"), token=True)
+    (token,) = enrol(served.store, survey, 1)
+    with opened(f"{served.address}/s/{survey.id}#token={token}") as page:
+        give(page, "no")
+    with opened(f"{served.address}/s/{survey.id}#token={token}") as page:
+        page.locator("input[value='yes']").check()
+        page.locator("#flip").click()
+        page.get_by_role("button", name="Send this").click()
+        expect(page.get_by_role("button", name="Not sent")).to_be_visible()
+        expect(page.get_by_role("status")).not_to_be_empty()
+    assert len(served.store.reports(survey)) == 1

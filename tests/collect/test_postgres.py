@@ -1,0 +1,88 @@
+"""PostgreSQL's own: durable settings, a server that goes away, addresses that are none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from collect.asked import batch, survey
+from discreet.collect import postgres as module
+from discreet.collect.postgres import PostgresStore
+from discreet.collect.store import Counted, open_store
+from discreet.errors import StoreFault, UsageError
+
+
+def test_a_commit_is_on_disk(schema):
+    store = PostgresStore(f"{schema}%20-csynchronous_commit%3Doff")
+    assert store._writer.execute("SHOW synchronous_commit").fetchone() == ("on",)
+    store.close()
+
+
+def test_a_server_that_may_lose_commits_is_refused(schema, monkeypatch):
+    real = psycopg.Connection.execute
+
+    def careless(connection, query, *more, **named):
+        return real(connection, "SELECT 'off'" if query == "SHOW fsync" else query, *more, **named)
+
+    monkeypatch.setattr(psycopg.Connection, "execute", careless)
+    with pytest.raises(StoreFault, match="fsync"):
+        PostgresStore(schema)
+
+
+def test_a_connection_that_was_cut_is_made_again(schema):
+    store = PostgresStore(schema)
+    asked = survey(store)
+    with psycopg.connect(schema, autocommit=True) as other:
+        other.execute("SELECT pg_terminate_backend(%s)", (store._writer.info.backend_pid,))
+    with pytest.raises(StoreFault):
+        store.add([batch(asked)])
+    assert store.add([batch(asked)]) == [Counted(1, 0)]
+    store.close()
+
+
+def test_tables_are_made_once_and_another_version_is_refused(schema):
+    PostgresStore(schema).close()
+    PostgresStore(schema).close()
+    with psycopg.connect(schema, autocommit=True) as raw:
+        raw.execute("UPDATE discreet_collection SET version = 2")
+    with pytest.raises(StoreFault, match="another version"):
+        PostgresStore(schema)
+
+
+def test_the_database_itself_keeps_a_closed_survey_closed(schema):
+    store = PostgresStore(schema)
+    store.end(survey(store).id)
+    with psycopg.connect(schema, autocommit=True) as raw, pytest.raises(psycopg.Error, match="stays closed"):
+        raw.execute("UPDATE discreet_surveys SET closed = false")
+    store.close()
+
+
+def test_nobody_there(monkeypatch):
+    monkeypatch.setattr(module, "WAIT_S", 2)
+    with pytest.raises(StoreFault, match="OperationalError") as caught:
+        open_store("postgresql://somebody:secret@127.0.0.1:1/x", Path("."))
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("address", ["postgresql://%zz", "mysql://x/y"])
+def test_an_address_that_is_none(address):
+    with pytest.raises((UsageError, StoreFault)):
+        open_store(address, Path("."))
+
+
+def test_ids_are_looked_up_by_their_index(schema):
+    """Whatever the planner believes: it has never looked, or it looked when there was one report."""
+    store = PostgresStore(schema)
+    asked = survey(store)
+    store.add([batch(asked)])
+    for look in (None, "ANALYZE discreet_reports"):
+        with store._reading() as reader:
+            if look is not None:
+                reader.execute(look)
+            ids = [bytes([number]) * 16 for number in range(200)]
+            plan = "".join(row[0] for row in reader.execute(f"EXPLAIN {module._COUNTED}", (ids, 1)))
+        assert "discreet_reports_id_survey_key" in plan
+        assert "Index Cond: (id = ANY" in plan
+    store.close()

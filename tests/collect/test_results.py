@@ -1,0 +1,206 @@
+"""Results: the same piece by piece as all at once, told rarely, and with how far to trust them."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import threading
+
+import numpy as np
+import pytest
+
+from collect.asked import NO, YES, batch, sent, survey
+from discreet.collect import results as module
+from discreet.collect.app import CLIENT
+from discreet.collect.design import NOT_IN_BROWSERS, Answers, design
+from discreet.collect.results import Live, Tally, parts, summary, takes_words, tallied
+from discreet.collect.survey import SEVERAL, kinds
+from discreet.errors import StoreFault, UsageError
+from discreet.local.estimate import Mean
+
+CHOICES = Answers(choices=tuple("abcdefg"))
+NUMBER = Answers(low="0", high="10", step="1")
+WORDS = Answers(words=True)
+
+
+def every_kind():
+    """Each protocol that the command line can make, with answers for it."""
+    for protocol in kinds():
+        for answers, values in ((CHOICES, list("abacab") * 50), (NUMBER, [1, 2, 9] * 100), (WORDS, ["x", "y"] * 150)):
+            try:
+                yield design(answers, epsilon=2, protocol=protocol).randomizer, values
+            except UsageError:
+                continue
+
+
+KINDS = list(every_kind())
+
+
+def test_every_protocol_is_among_these():
+    assert {randomizer.protocol for randomizer, _ in KINDS} == set(kinds()) - set(SEVERAL)
+
+
+@pytest.mark.parametrize(("randomizer", "values"), KINDS, ids=[each.protocol for each, _ in KINDS])
+def test_in_pieces_as_all_at_once(randomizer, values):
+    reports = randomizer.randomize_all(values)
+    tally = Tally(randomizer)
+    for start in (0, 1, 100):
+        tally.take(reports[start : {0: 1, 1: 100, 100: None}[start]])
+    tally.take(reports[:0])
+    words = ["x", "y"] if takes_words(randomizer) else None
+    found = tally.estimate(words)
+    whole = randomizer.estimate(reports, words) if words else randomizer.estimate(reports)
+    if randomizer.protocol == "tree":
+        whole = whole.ranges(parts(randomizer))
+    assert tally.n == found.n == len(values)
+    if isinstance(found, Mean):
+        assert (found.value, found.variance) == pytest.approx((whole.value, whole.variance))
+    else:
+        np.testing.assert_allclose(found.counts, whole.counts)
+        np.testing.assert_allclose(found.variances, whole.variances)
+    if words:
+        assert tally.estimate() is None
+
+
+def answered(store, yes: int, no: int, **more):
+    asked = survey(store, **more)
+    store.add([batch(asked, *(sent(YES) for _ in range(yes)), *(sent(NO) for _ in range(no)))])
+    return asked
+
+
+def test_the_figures(file_store):
+    asked = answered(file_store, 300, 100)
+    told = summary(asked, tallied(file_store, asked), confidence=0.9)
+    estimate = asked.randomizer.estimate([YES] * 300 + [NO] * 100)
+    assert (told["n"], told["minimum"], told["closed"], told["epsilon"]) == (400, 20, False, pytest.approx(1))
+    yes = told["estimates"][0]
+    assert yes["choice"] == "yes"
+    assert yes["share"] == pytest.approx(estimate.shares["yes"])
+    assert yes["interval"] == pytest.approx(list(estimate.interval(0.9)["yes"]))
+    assert told["plus_minus"] == pytest.approx((yes["interval"][1] - yes["interval"][0]) / 2)
+    assert told["fakes"] == {"reports": 4, "could_move": pytest.approx(estimate.moved_by(4))}
+
+
+def test_so_many_more_answers_halve_the_interval(file_store):
+    asked = answered(file_store, 60, 40)
+    told = summary(asked, tallied(file_store, asked))
+    more = answered(file_store, 60 + told["halve"] * 3 // 5, 40 + told["halve"] * 2 // 5)
+    assert summary(more, tallied(file_store, more))["plus_minus"] == pytest.approx(told["plus_minus"] / 2)
+
+
+def test_fakes_move_a_share_as_far_as_is_said_and_no_further(file_store):
+    told, moved = {}, {}
+    for fakes in (0, 5):
+        asked = answered(file_store, 50 + fakes, 50 - fakes)
+        told[fakes] = summary(asked, tallied(file_store, asked), fakes=5)
+        moved[fakes] = told[fakes]["estimates"][0]["share"]
+    assert moved[5] - moved[0] == pytest.approx(told[0]["fakes"]["could_move"])
+
+
+def test_too_few_wait(file_store):
+    asked = answered(file_store, 19, 0)
+    told = summary(asked, tallied(file_store, asked))
+    assert told["waiting"] is True and told["n"] == 19
+    assert "estimates" not in told and "mean" not in told
+    file_store.add([batch(asked)])
+    assert "waiting" not in summary(asked, tallied(file_store, asked))
+
+
+@pytest.mark.parametrize("confidence", [0, 1, -1, 2, float("nan")])
+def test_a_confidence_is_between_0_and_1(file_store, confidence):
+    asked = answered(file_store, 1, 1)
+    with pytest.raises(UsageError, match="confidence"):
+        summary(asked, tallied(file_store, asked), confidence=confidence)
+
+
+def test_a_report_that_cannot_have_come_in_is_a_fault(file_store):
+    asked = answered(file_store, 30, 0)
+    raw = sqlite3.connect(file_store.path, isolation_level=None)
+    raw.execute("UPDATE reports SET report = x'07' WHERE place = 3")
+    raw.close()
+    with pytest.raises(StoreFault, match="another hand"):
+        tallied(file_store, asked)
+
+
+class Clock:
+    def __init__(self, monkeypatch):
+        self.now = 100.0
+        monkeypatch.setattr(module.time, "monotonic", lambda: self.now)
+
+
+def test_live_results_read_what_is_new_at_most_once_a_second(file_store, monkeypatch):
+    clock, asked = Clock(monkeypatch), answered(file_store, 30, 0)
+    reads, real = [], file_store.reports
+    monkeypatch.setattr(file_store, "reports", lambda of, after: reads.append(after) or real(of, after=after))
+    live = Live(file_store)
+    assert live.fresh(asked.id) is None
+    assert live.look(asked.id)["n"] == 30
+    file_store.add([batch(asked)])
+    assert live.look(asked.id)["n"] == live.fresh(asked.id)["n"] == 30
+    clock.now += 1.01
+    assert live.fresh(asked.id) is None
+    assert live.look(asked.id)["n"] == 31
+    assert reads == [0, 30]
+    file_store.end(asked.id)
+    clock.now += 1.01
+    assert live.look(asked.id)["closed"] is True
+
+
+def test_a_costly_look_is_taken_more_rarely(file_store, monkeypatch):
+    clock, asked = Clock(monkeypatch), answered(file_store, 30, 0)
+    real = file_store.reports
+
+    def slow(of, after):
+        clock.now += 3
+        return real(of, after=after)
+
+    monkeypatch.setattr(file_store, "reports", slow)
+    live = Live(file_store)
+    live.look(asked.id)
+    clock.now += 29
+    assert live.fresh(asked.id) is not None
+    clock.now += 2
+    assert live.fresh(asked.id) is None
+
+
+def test_while_one_computes_the_others_get_what_was_there(file_store, monkeypatch):
+    clock, asked = Clock(monkeypatch), answered(file_store, 30, 0)
+    live = Live(file_store)
+    live.look(asked.id)
+    file_store.add([batch(asked)])
+    clock.now += 2
+    entered, go, real = threading.Event(), threading.Event(), file_store.reports
+
+    def slow(of, after):
+        entered.set()
+        assert go.wait(20)
+        return real(of, after=after)
+
+    monkeypatch.setattr(file_store, "reports", slow)
+    found = []
+    thread = threading.Thread(target=lambda: found.append(live.look(asked.id)["n"]))
+    thread.start()
+    assert entered.wait(20)
+    assert live.look(asked.id)["n"] == 30
+    go.set()
+    thread.join()
+    assert found == [31]
+
+
+def test_a_tree_is_shown_in_ten_parts(file_store):
+    tree = design(Answers(low="0", high="100", step="0.5"), epsilon=4, protocol="tree").randomizer
+    asked = survey(file_store, randomizer=tree, minimum=1)
+    reports = tree.randomize_all([10] * 3000)
+    file_store.add([batch(asked, *(sent(bytes(row)) for row in reports))])
+    told = summary(asked, tallied(file_store, asked))
+    assert [each["choice"] for each in told["estimates"]][:2] == ["0..10", "10.5..20.5"]
+    assert len(told["estimates"]) == 10
+    assert sum(each["share"] for each in told["estimates"]) == pytest.approx(1)
+    few = survey(file_store, randomizer=tree, minimum=1)
+    file_store.add([batch(few, sent(bytes(reports[0])))])
+    assert summary(few, tallied(file_store, few))["waiting"] is True
+
+
+def test_the_protocols_of_browsers_are_those_of_the_client():
+    known = re.findall(r'^  \["([a-z-]+)", \w+\],$', CLIENT.read_text(encoding="utf-8"), re.MULTILINE)
+    assert set(kinds()) - set(SEVERAL) - set(known) == NOT_IN_BROWSERS
