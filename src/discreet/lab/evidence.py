@@ -60,11 +60,11 @@ class Evidence:
         """As a screen has it."""
         low, high = self.interval
         told = [
-            f"{self.attack}: succeeds {self.success:.1%} of the time ({low:.1%} to {high:.1%}, n = {self.n:,}); "
-            f"chance is {self.chance:.1%}"
+            f"{self.attack}: succeeds {percent(self.success)} of the time ({percent(low)} to {percent(high)}, "
+            f"n = {self.n:,}); chance is {percent(self.chance)}"
         ]
         if self.bound is not None:
-            told.append(f"the most that anybody could reach under the claimed guarantee is {self.bound:.1%}")
+            told.append(f"the most that anybody could reach under the claimed guarantee is {percent(self.bound)}")
         return [*told, *self.story]
 
     def plot(self, path: Path) -> None:
@@ -74,6 +74,18 @@ class Evidence:
         if path.suffix.lower() != ".svg":
             raise UsageError(f"{path.name!r} is no .svg file", hint="--plot picture.svg")
         path.write_text(self.picture(), encoding="utf-8")
+
+
+def percent(share: float) -> str:
+    """A share as people read it: one place, more where there would be nothing left of it, or of the rest.
+
+    >>> percent(0.873), percent(0.00001), percent(0.0), percent(1.0), percent(0.9999)
+    ('87.3%', '0.001%', '0%', '100%', '99.99%')
+    """
+    places = 1
+    while places < 6 and 0 < share < 1 and round(100 * min(share, 1 - share), places) == 0:
+        places += 1
+    return f"{share:.0%}" if share in (0, 1) else f"{share:.{places}%}"
 
 
 def best_under(epsilon: float, delta: float = 0.0) -> float:
@@ -90,8 +102,8 @@ def clopper_pearson(successes: int, n: int, confidence: float = 0.95) -> tuple[f
     if not 0 <= successes <= n:
         raise ValueError(f"{successes} successes of {n} trials")
     tail = (1 - confidence) / 2
-    low = 0.0 if successes == 0 else _where(lambda p: _at_least(successes, n, p) < tail)
-    high = 1.0 if successes == n else _where(lambda p: _at_least(successes + 1, n, p) < 1 - tail)
+    low = 0.0 if successes == 0 else _where(lambda p: at_least(successes, n, p) < tail)
+    high = 1.0 if successes == n else _where(lambda p: at_least(successes + 1, n, p) < 1 - tail)
     return low, high
 
 
@@ -104,7 +116,7 @@ def _where(below: Callable[[float], bool]) -> float:
     return (low + high) / 2
 
 
-def _at_least(successes: int, n: int, chance: float) -> float:
+def at_least(successes: int, n: int, chance: float) -> float:
     """P(Binomial(n, chance) >= successes): the incomplete beta function I(chance; successes, n - successes + 1)."""
     if chance <= 0 or chance >= 1:
         return float(chance >= 1)

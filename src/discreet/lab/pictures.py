@@ -65,6 +65,26 @@ def curves(
     return _svg(title, "".join([*parts, *_marks(marks or {}, low, high)]))
 
 
+def against(title: str, values: Mapping[str, tuple[float, float]], *, mark: str) -> str:
+    """A bar for each value, lying down, and across each one its own mark: `mark` says what of, such as chance."""
+    step = min(52.0, (HEIGHT - TOP - 28) / max(1, len(values)))
+    left, right = 200.0, WIDTH - 56.0
+    parts = []
+    for place, (name, (value, other)) in enumerate(values.items()):
+        top = TOP + place * step
+        width, at = ((right - left) * min(max(share, 0.0), 1.0) for share in (value, other))
+        parts.append(
+            f'<rect x="{left}" y="{top:.1f}" width="{width:.1f}" height="{0.6 * step:.1f}" fill="{COLOURS[0]}"/>'
+            f'<line x1="{left + at:.1f}" x2="{left + at:.1f}" y1="{top - 4:.1f}" y2="{top + 0.6 * step + 4:.1f}" '
+            f'stroke="{COLOURS[1]}" stroke-width="3"/>'
+            + _text(left - 10, top + 0.3 * step + 4, name, anchor="end")
+            + _text(left + max(width, at) + 8, top + 0.3 * step + 4, _shown(value, 1.0))
+        )
+    below = TOP + len(values) * step + 12
+    parts.append(_text(left, below, f"line: {mark}", fill=COLOURS[1]))
+    return _svg(title, "".join(parts))
+
+
 def _height(value: float, low: float, high: float) -> float:
     share = (min(max(value, low), high) - low) / ((high - low) or 1.0)
     return HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM)

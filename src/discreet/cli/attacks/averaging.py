@@ -1,0 +1,46 @@
+"""`discreet attack averaging`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from discreet.cli.attacks.differencing import Budget, Table, Targets, Trait, Value, needs_trait
+from discreet.cli.evidence import Plot, drawable, tell
+from discreet.cli.flags import HERE, Ignored, Json
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb."""
+    app.command(name="averaging")(averaging)
+
+
+def averaging(
+    file: Table = None,
+    trait: Trait = None,
+    value: Value = None,
+    repeats: Annotated[int, typer.Option("--repeats", help="How often the question is asked.")] = 1_000,
+    epsilon: Budget = "1",
+    targets: Targets = 1_000,
+    server: Annotated[str, typer.Option("--server", help="In front: exact, noisy or discreet.")] = "noisy",
+    plot: Plot = None,
+    project: Ignored = HERE,
+    as_json: Json = False,
+) -> None:
+    """Ask the same question again and again: fresh noise averages away, unless a ledger counts."""
+    drawable(plot)
+    needs_trait(file, trait)
+    from discreet.lab import averaging as lab
+    from discreet.lab.reading import read
+
+    found = lab.attack(
+        None if file is None else read(file),
+        trait=trait or "",
+        value=value,
+        epsilon=epsilon,
+        repeats=repeats,
+        targets=targets,
+        server=server,
+    )
+    tell(found, plot=plot, as_json=as_json)

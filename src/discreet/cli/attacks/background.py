@@ -1,0 +1,42 @@
+"""`discreet attack background`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli.evidence import Plot, drawable, tell
+from discreet.cli.flags import HERE, Ignored, Json
+from discreet.errors import UsageError
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb."""
+    app.command()(background)
+
+
+def background(
+    file: Annotated[Path | None, typer.Argument(help="A release; without it, generated patients.")] = None,
+    quasi: Annotated[str | None, typer.Option("--quasi", help="What an attacker knows: a,b,c.")] = None,
+    sensitive: Annotated[str | None, typer.Option("--sensitive", help="The column to learn.")] = None,
+    facts: Annotated[int | None, typer.Option("--facts", min=0, help="Values that can be ruled out; 2.")] = None,
+    plot: Plot = None,
+    project: Ignored = HERE,
+    as_json: Json = False,
+) -> None:
+    """Learn the value of people for whom a few others can be ruled out."""
+    from discreet.lab import background as attack
+    from discreet.lab.reading import names, read
+
+    drawable(plot)
+    if file is None:
+        if quasi is not None or sensitive is not None or facts is not None:
+            raise UsageError("--quasi, --sensitive and --facts are about a file, and none is given")
+        tell(attack.demo(), plot=plot, as_json=as_json)
+        return
+    if quasi is None or sensitive is None:
+        raise UsageError("a file needs --quasi and --sensitive", hint="--quasi zip,age,sex --sensitive condition")
+    found = attack.background(read(file), quasi=names(quasi), sensitive=sensitive, facts=2 if facts is None else facts)
+    tell(found, plot=plot, as_json=as_json)

@@ -1,0 +1,38 @@
+"""`discreet attack census`: rebuild people from published tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli import show
+from discreet.cli.evidence import Plot, drawable, tell
+from discreet.cli.flags import HERE, Ignored, Json
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb."""
+    app.command("census")(census)
+
+
+def census(
+    block: Annotated[Path | None, typer.Argument(help="The tables as TOML; else a fictional block of seven.")] = None,
+    without: Annotated[str | None, typer.Option("--without", help="Leave these statistics out: 3B,4A.")] = None,
+    epsilon: Annotated[str | None, typer.Option("--epsilon", help="Publish the table anew, with noise.")] = None,
+    most: Annotated[int, typer.Option("--most", min=1, help="List at most so many ways it can be.")] = 1000,
+    seconds: Annotated[float, typer.Option("--seconds", help="About how long to search for each answer.")] = 60.0,
+    plot: Plot = None,
+    project: Ignored = HERE,
+    as_json: Json = False,
+) -> None:
+    """Rebuild people from published tables: every block that fits, and what is certain about its people."""
+    from discreet.lab import census as lab
+
+    drawable(plot)
+    published = lab.seven() if block is None else lab.read(block)
+    names = [name.strip() for name in without.split(",")] if without else []
+    with show.progress("searching"):
+        found = lab.attack(published, without=names, epsilon=epsilon, most=most, seconds=seconds)
+    tell(found, plot=plot, as_json=as_json)

@@ -1,0 +1,59 @@
+"""`discreet attack differencing`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli.evidence import Plot, drawable, tell
+from discreet.cli.flags import HERE, Ignored, Json
+from discreet.errors import UsageError
+
+Table = Annotated[Path | None, typer.Argument(help="CSV or Parquet, one row a person; else generated.")]
+Trait = Annotated[str | None, typer.Option("--trait", help="The column of FILE to be found out.")]
+Value = Annotated[str | None, typer.Option("--value", help="Its value that counts; else true, yes or 1.")]
+Budget = Annotated[str, typer.Option("--epsilon", help="Discreet's whole budget.")]
+Targets = Annotated[int, typer.Option("--targets", help="How many people to find out about.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb."""
+    app.command(name="differencing")(differencing)
+
+
+def differencing(
+    file: Table = None,
+    trait: Trait = None,
+    value: Value = None,
+    tale: Annotated[str, typer.Option("--tale", help="Generated: patients, name or class.")] = "patients",
+    epsilon: Budget = "1",
+    targets: Targets = 1_000,
+    server: Annotated[str, typer.Option("--server", help="In front: exact, noisy or discreet.")] = "exact",
+    plot: Plot = None,
+    project: Ignored = HERE,
+    as_json: Json = False,
+) -> None:
+    """Count everybody, count all but one, subtract: exact, noisy and Discreet's own server."""
+    drawable(plot)
+    needs_trait(file, trait)
+    from discreet.lab import differencing as lab
+    from discreet.lab.reading import read
+
+    found = lab.attack(
+        None if file is None else read(file),
+        trait=trait or "",
+        value=value,
+        tale=tale,
+        epsilon=epsilon,
+        targets=targets,
+        server=server,
+    )
+    tell(found, plot=plot, as_json=as_json)
+
+
+def needs_trait(file: Path | None, trait: str | None) -> None:
+    """A file needs a column, and a column a file."""
+    if (file is None) != (trait is None):
+        raise UsageError("a file and --trait go together", hint="discreet attack differencing FILE --trait COLUMN")

@@ -1,0 +1,45 @@
+"""`discreet attack homogeneity`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli.evidence import Plot, drawable, tell
+from discreet.cli.flags import HERE, Ignored, Json
+from discreet.errors import UsageError
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb."""
+    app.command()(homogeneity)
+
+
+def homogeneity(
+    file: Annotated[Path | None, typer.Argument(help="A release; without it, generated patients.")] = None,
+    quasi: Annotated[str | None, typer.Option("--quasi", help="What an attacker knows: a,b,c.")] = None,
+    sensitive: Annotated[str | None, typer.Option("--sensitive", help="The column to learn.")] = None,
+    k: Annotated[int | None, typer.Option("--k", min=1, help="Release the file by Mondrian with this k first.")] = None,
+    plot: Plot = None,
+    project: Ignored = HERE,
+    as_json: Json = False,
+) -> None:
+    """Find people in whose class everybody has the same sensitive value."""
+    from discreet.lab import homogeneity as attack
+    from discreet.lab.anonymize import anonymize
+    from discreet.lab.reading import names, read
+
+    drawable(plot)
+    if file is None:
+        if quasi is not None or sensitive is not None or k is not None:
+            raise UsageError("--quasi, --sensitive and --k are about a file, and none is given")
+        tell(attack.demo(), plot=plot, as_json=as_json)
+        return
+    if quasi is None or sensitive is None:
+        raise UsageError("a file needs --quasi and --sensitive", hint="--quasi zip,age,sex --sensitive condition")
+    table = read(file)
+    if k is not None:
+        table = anonymize(table, quasi=names(quasi), sensitive=[sensitive], k=k).table
+    tell(attack.homogeneity(table, quasi=names(quasi), sensitive=sensitive), plot=plot, as_json=as_json)

@@ -1,0 +1,46 @@
+"""`discreet attack intersection`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli.evidence import Plot, drawable, tell
+from discreet.cli.flags import HERE, Ignored, Json
+from discreet.errors import UsageError
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb."""
+    app.command()(intersection)
+
+
+def intersection(
+    files: Annotated[list[Path] | None, typer.Argument(help="Two releases; else generated hospitals.")] = None,
+    people: Annotated[Path | None, typer.Option("--people", help="People in both, as they are.")] = None,
+    quasi: Annotated[str | None, typer.Option("--quasi", help="What an attacker knows: a,b,c.")] = None,
+    sensitive: Annotated[str | None, typer.Option("--sensitive", help="The column to learn.")] = None,
+    plot: Plot = None,
+    project: Ignored = HERE,
+    as_json: Json = False,
+) -> None:
+    """Combine two releases about the same people."""
+    from discreet.lab import intersection as attack
+    from discreet.lab.reading import names, read
+
+    drawable(plot)
+    if not files:
+        if people is not None or quasi is not None or sensitive is not None:
+            raise UsageError("--people, --quasi and --sensitive are about two releases, and none is given")
+        tell(attack.demo(), plot=plot, as_json=as_json)
+        return
+    if len(files) != 2 or people is None or quasi is None or sensitive is None:
+        raise UsageError(
+            "it takes two releases, --people, --quasi and --sensitive",
+            hint="discreet attack intersection a.csv b.csv --people c.csv --quasi zip,age --sensitive condition",
+        )
+    first, second = (read(file) for file in files)
+    found = attack.intersection(first, second, read(people), quasi=names(quasi), sensitive=sensitive)
+    tell(found, plot=plot, as_json=as_json)

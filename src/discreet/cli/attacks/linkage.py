@@ -1,0 +1,46 @@
+"""`discreet attack linkage`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli.evidence import Plot, drawable, tell
+from discreet.cli.flags import HERE, Ignored, Json
+from discreet.errors import UsageError
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb."""
+    app.command("linkage")(linkage)
+
+
+def linkage(
+    bare: Annotated[Path | None, typer.Argument(metavar="[HOSPITAL]", help="A file without names.")] = None,
+    named: Annotated[Path | None, typer.Argument(metavar="[VOTERS]", help="A file with names.")] = None,
+    on: Annotated[str | None, typer.Option("--on", help="Columns in both: zip,birth,sex; else all shared.")] = None,
+    search: Annotated[bool, typer.Option("--search", help="Try sets of these columns: which name people?")] = False,
+    truth: Annotated[str | None, typer.Option("--truth", help="A column in both that says whose row it is.")] = None,
+    plot: Plot = None,
+    project: Ignored = HERE,
+    as_json: Json = False,
+) -> None:
+    """Put names on rows without names, by what they share with a list; on a generated state if no files are given."""
+    from discreet.lab import linkage as lab
+    from discreet.lab.reading import names, read
+
+    drawable(plot)
+    columns = names(on) if on is not None else None
+    if bare is None:
+        if truth is not None:
+            raise UsageError("--truth needs files: the generated state knows who is who")
+        found = lab.demo(on=columns or lab.STATE, find=search)
+    elif named is None:
+        raise UsageError("linkage takes two files: one without names and one with names")
+    elif search:
+        found = lab.search(read(bare), read(named), among=columns, truth=truth)
+    else:
+        found = lab.link(read(bare), read(named), on=columns, truth=truth)
+    tell(found, plot=plot, as_json=as_json)

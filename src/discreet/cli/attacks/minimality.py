@@ -1,0 +1,47 @@
+"""`discreet attack minimality`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli.evidence import Plot, drawable, tell
+from discreet.cli.flags import HERE, Ignored, Json
+from discreet.errors import UsageError
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb."""
+    app.command()(minimality)
+
+
+def minimality(
+    file: Annotated[Path | None, typer.Argument(help="A table as it is; without it, generated villages.")] = None,
+    quasi: Annotated[str | None, typer.Option("--quasi", help="What is known; the last is generalised.")] = None,
+    sensitive: Annotated[str | None, typer.Option("--sensitive", help="The column to learn.")] = None,
+    protect: Annotated[str | None, typer.Option("--protect", help="The value of it that is protected.")] = None,
+    l: Annotated[int, typer.Option("--l", min=2, help="At most 1/l of a class may have it.")] = 2,  # noqa: E741
+    k: Annotated[int, typer.Option("--k", min=1, help="Rows in every class, at least.")] = 2,
+    plot: Plot = None,
+    project: Ignored = HERE,
+    as_json: Json = False,
+) -> None:
+    """Learn from the fact that a publisher had to generalise."""
+    from discreet.lab import minimality as attack
+    from discreet.lab.reading import names, read
+
+    drawable(plot)
+    if file is None:
+        if quasi is not None or sensitive is not None or protect is not None:
+            raise UsageError("--quasi, --sensitive and --protect are about a file, and none is given")
+        tell(attack.demo(l=l, k=k), plot=plot, as_json=as_json)
+        return
+    if quasi is None or sensitive is None or protect is None:
+        raise UsageError(
+            "a file needs --quasi, --sensitive and --protect",
+            hint="--quasi zip,job --sensitive test --protect positive",
+        )
+    found = attack.minimality(read(file), quasi=names(quasi), sensitive=sensitive, protect=protect, l=l, k=k)
+    tell(found, plot=plot, as_json=as_json)

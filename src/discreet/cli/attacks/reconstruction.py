@@ -1,0 +1,41 @@
+"""`discreet attack reconstruction`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from discreet.cli.attacks.differencing import Table, Trait, Value, needs_trait
+from discreet.cli.evidence import Plot, drawable, tell
+from discreet.cli.flags import HERE, Ignored, Json
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb."""
+    app.command(name="reconstruction")(reconstruction)
+
+
+def reconstruction(
+    file: Table = None,
+    trait: Trait = None,
+    value: Value = None,
+    people: Annotated[int | None, typer.Option("--n", help="How many people.")] = None,
+    queries: Annotated[int | None, typer.Option("--queries", help="How many counts are asked; else 4 n.")] = None,
+    noise: Annotated[float | None, typer.Option("--noise", help="Largest error, in roots of n; else 0.25.")] = None,
+    method: Annotated[str, typer.Option("--method", help="squares, hadamard, lp or exhaustive.")] = "squares",
+    epsilon: Annotated[str | None, typer.Option("--epsilon", help="Make all answers cost this, instead.")] = None,
+    plot: Plot = None,
+    project: Ignored = HERE,
+    as_json: Json = False,
+) -> None:
+    """Solve many noisy counts for everybody's secret bit (Dinur and Nissim)."""
+    drawable(plot)
+    needs_trait(file, trait)
+    from discreet.lab import reconstruction as lab
+    from discreet.lab.reading import read
+    from discreet.lab.worlds.places import bits_of
+
+    bits = None if file is None else bits_of(read(file), trait or "", value)
+    found = lab.attack(bits, people=people, queries=queries, noise=noise, method=method, epsilon=epsilon)
+    tell(found, plot=plot, as_json=as_json)

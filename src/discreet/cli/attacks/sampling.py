@@ -1,0 +1,48 @@
+"""`discreet attack sampling`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli.evidence import Plot, drawable, tell
+from discreet.cli.flags import HERE, Ignored, Json
+from discreet.errors import UsageError
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb."""
+    app.command("sampling")(sampling)
+
+
+def sampling(
+    population: Annotated[Path | None, typer.Argument(help="A file with everybody's columns.")] = None,
+    sample: Annotated[Path | None, typer.Argument(help="The published sample; else one is drawn.")] = None,
+    on: Annotated[str | None, typer.Option("--on", help="The columns that an attacker has: zip,birth,sex.")] = None,
+    share: Annotated[float | None, typer.Option("--share", help="How much is published; 0.01 if not given.")] = None,
+    truth: Annotated[str | None, typer.Option("--truth", help="A column in both that says whose row it is.")] = None,
+    plot: Plot = None,
+    project: Ignored = HERE,
+    as_json: Json = False,
+) -> None:
+    """Name the people in a published sample; of a generated state if no file is given."""
+    from discreet.lab import sampling as lab
+    from discreet.lab.reading import names, read
+
+    drawable(plot)
+    if sample is not None and share is not None:
+        raise UsageError("--share draws a sample, and one is given", hint="leave one of them out")
+    part = 0.01 if share is None else share
+    if population is None:
+        if on is not None or truth is not None:
+            raise UsageError("--on and --truth need a file with everybody's columns")
+        found = lab.demo(share=part)
+    elif on is None:
+        raise UsageError("which columns does an attacker have?", hint="--on zip,birth,sex")
+    else:
+        everybody = read(population)
+        published = lab.draw(everybody, part) if sample is None else read(sample)
+        found = lab.expose(published, everybody, on=names(on), truth=truth)
+    tell(found, plot=plot, as_json=as_json)

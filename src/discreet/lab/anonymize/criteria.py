@@ -1,0 +1,95 @@
+"""What is asked of every class of a release, and which classes fall short."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.errors import UsageError
+from discreet.lab.anonymize.classes import Classes
+from discreet.lab.anonymize.coding import Coded, Flags, Integers
+from discreet.lab.anonymize.measures import Spread, spread
+
+#: Entropies and distances are floats: two equally frequent values have an entropy of ln 2 up to the last bit.
+TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Criteria:
+    """Every class has at least `k` rows and, in each sensitive column, at least `l` values and a distance of at most
+    `t` from the whole release. `entropy`: l is the exponential of the entropy instead of the number of values."""
+
+    k: int = 1
+    l: float = 1.0  # noqa: E741 - its name for twenty years
+    t: float = 1.0
+    entropy: bool = False
+
+    def __post_init__(self) -> None:
+        if self.k < 1:
+            raise UsageError(f"k must be at least 1, got {self.k}", hint="--k 10")
+        if not 1 <= self.l < math.inf:
+            raise UsageError(f"l must be at least 1, got {self.l:g}", hint="--l 2")
+        if not 0 <= self.t <= 1:
+            raise UsageError(f"t lies between 0 and 1, got {self.t:g}", hint="--t 0.3")
+        if not self.entropy and self.l != int(self.l):
+            raise UsageError(f"l counts values: {self.l:g} is no whole number", hint="--entropy takes fractions")
+
+    @property
+    def needs_sensitive(self) -> bool:
+        """Whether it asks for anything of the sensitive columns."""
+        return self.l > 1 or self.t < 1
+
+    def too_small(self, sizes: Integers) -> Flags:
+        """Which classes have too few rows."""
+        return sizes < self.k
+
+    def too_few(self, found: Spread) -> Flags:
+        """Which classes have too few distinct values, as each l asks: an entropy of l needs as many values too."""
+        return found.distinct < self.l - TOLERANCE
+
+    def too_uneven(self, found: Spread) -> Flags:
+        """Which classes have too little entropy."""
+        return (found.entropy < self.l - TOLERANCE) & self.entropy
+
+    def too_far(self, found: Spread) -> Flags:
+        """Which classes are too far from the whole."""
+        return found.distance > self.t + TOLERANCE
+
+    def short(self, found: Spread) -> Flags:
+        """Which classes fall short in this sensitive column."""
+        return self.too_few(found) | self.too_uneven(found) | self.too_far(found)
+
+    def reachable(self, columns: Sequence[Coded], rows: int) -> None:
+        """Refuse what even the whole table as one class does not meet."""
+        if rows < self.k:
+            raise UsageError(f"the table has {rows} rows: no class can have {self.k}", hint="a smaller --k")
+        if self.needs_sensitive and not columns:
+            raise UsageError("l and t are about a sensitive column", hint="--sensitive COLUMN")
+        whole = Classes(ids=np.zeros(rows, dtype=np.int64), sizes=np.array([rows]))
+        for column in columns:
+            found = spreads(whole, [column])[0]
+            most = found.entropy[0] if self.entropy else found.distinct[0]
+            if most < self.l - TOLERANCE:
+                what = "an entropy for" if self.entropy else "values for"
+                raise UsageError(
+                    f"column {column.name!r} has {what} l = {math.floor(most * 100) / 100:g} in the whole table, "
+                    f"not {self.l:g}",
+                    hint="a smaller --l",
+                )
+
+
+def spreads(classes: Classes, columns: Sequence[Coded]) -> list[Spread]:
+    """How each sensitive column spreads in each class, against all these rows."""
+    return [
+        spread(
+            classes.ids,
+            classes.sizes,
+            column.codes,
+            overall=np.bincount(column.codes, minlength=column.size),
+            ordered=column.ordered,
+        )
+        for column in columns
+    ]

@@ -1,0 +1,120 @@
+"""What a release writes instead of a value, and which values such a label may stand for.
+
+`34`, `30-39`, `[1.5, 2.5)`, `[1980-01-01, 1980-06-30]`, `148**`, `{a|b}`, `{a..f}` (all between, in sorted order),
+`*`, and any of them followed by ` or NULL`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.lab.anonymize.coding import NULL, Coded, Flags
+
+ANY = "*"
+OR_NULL = f" or {NULL}"
+#: Sets of more values than this are written by their first and last.
+LISTED = 4
+_SPAN = re.compile(r"^(\d+)-(\d+)$")
+_INTERVAL = re.compile(r"^\[(.+), (.+)([\])])$")
+_SIDE = re.compile(r"^(<=|>=|<|>|≤|≥)\s*(.+)$")
+
+
+def between(column: Coded, low: int, high: int) -> str:
+    """The label of the values from code `low` to code `high`."""
+    if low == high:
+        return column.texts_of(low)
+    if low == 0 and high == column.size - 1:
+        return ANY
+    last = len(column.values)
+    if high == last:
+        return between(column, low, last - 1) + OR_NULL if low < last else NULL
+    if not column.ordered:
+        return among(column.values[low : high + 1].to_pylist())
+    first, final = column.values[low].as_py(), column.values[high].as_py()
+    if isinstance(first, int) and first >= 0:
+        return f"{first}-{final}"
+    return f"[{first}, {final}]"
+
+
+def among(values: Sequence[Any]) -> str:
+    """The label of a set of categories, sorted."""
+    if len(values) == 1:
+        return str(values[0])
+    return "{" + ("|".join(map(str, values)) if len(values) <= LISTED else f"{values[0]}..{values[-1]}") + "}"
+
+
+def covers(label: str, column: Coded) -> Flags:
+    """Which values of a column the label may stand for, NULL among them; none where it makes no sense there."""
+    found = np.zeros(column.size, dtype=bool)
+    if label == ANY:
+        return ~found
+    if label.endswith(OR_NULL):
+        label = label.removesuffix(OR_NULL)
+        found[len(column.values) :] = True
+    texts = column.texts()
+    found |= np.array([text == label for text in texts], dtype=bool)
+    if label == NULL or found[: len(column.values)].any():
+        return found
+    plain = [_stands(label, text, value) for text, value in zip(texts, column.values.to_pylist(), strict=False)]
+    found[: len(plain)] |= np.array(plain, dtype=bool)
+    return found
+
+
+def _stands(label: str, text: str, value: Any) -> bool:
+    """Whether a label may stand for one value that it does not name."""
+    if (span := _SPAN.match(label)) and _is_number(value):
+        return bool(int(span[1]) <= value <= int(span[2]))
+    if interval := _INTERVAL.match(label):
+        low, high = _like(interval[1], value), _like(interval[2], value)
+        if low is None or high is None:
+            return False
+        return bool(low <= value and (value <= high if interval[3] == "]" else value < high))
+    if side := _SIDE.match(label):
+        edge = _like(side[2], value)
+        return edge is not None and _beside(side[1], value, edge)
+    if label.startswith("{") and label.endswith("}"):
+        return _is_among(label[1:-1], text)
+    if label.endswith(ANY):
+        return len(text) == len(label) and text.startswith(label.rstrip(ANY))
+    return _is_period(label, text, value)
+
+
+def _beside(sign: str, value: Any, edge: Any) -> bool:
+    if sign in ("<=", "≤"):
+        return bool(value <= edge)
+    if sign in (">=", "≥"):
+        return bool(value >= edge)
+    return bool(value < edge if sign == "<" else value > edge)
+
+
+def _is_among(inside: str, text: str) -> bool:
+    if "|" not in inside and ".." in inside:
+        first, _, last = inside.partition("..")
+        return first <= text <= last
+    return text in inside.split("|")
+
+
+def _is_period(label: str, text: str, value: Any) -> bool:
+    """Whether a date lies in a day, month, year or decade."""
+    if not hasattr(value, "year"):
+        return False
+    if re.fullmatch(r"\d{3}0s", label):
+        return bool(value.year // 10 == int(label[:3]))
+    return bool(re.fullmatch(r"\d{4}(-\d\d){0,2}", label)) and text.startswith(label)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) or type(value).__name__ == "Decimal"
+
+
+def _like(text: str, value: Any) -> Any:
+    """The text as a value of the same kind; None where it is none."""
+    try:
+        return pa.scalar(text).cast(pa.scalar(value).type if not _is_number(value) else pa.float64()).as_py()
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None

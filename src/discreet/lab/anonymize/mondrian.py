@@ -1,0 +1,162 @@
+"""Strict multidimensional Mondrian (LeFevre, DeWitt and Ramakrishnan), all boxes of a round at once.
+
+Every box is cut at the median of the column in which it is widest, or of the next one where that cut is not allowed,
+until no cut is. Boxes do not overlap. A cut is allowed if both halves meet every criterion: k, l and t are searched
+jointly. Nobody is left out. What is cut where depends on the values and never on the order of the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.lab.anonymize.classes import Classes
+from discreet.lab.anonymize.coding import Coded, Flags, Integers
+from discreet.lab.anonymize.criteria import Criteria
+from discreet.lab.anonymize.measures import spread
+
+Codes = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Boxes:
+    """Boxes still to cut: the rows of one stand beside each other. `codes[column, place]`, `rows[place]`."""
+
+    codes: Codes
+    rows: Integers
+    starts: Integers
+
+    @property
+    def lengths(self) -> Integers:
+        return np.diff(np.append(self.starts, len(self.rows)))
+
+    def of_places(self) -> Integers:
+        """The number of the box of each place."""
+        return np.repeat(np.arange(len(self.starts)), self.lengths)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Cuts:
+    """Where each box is cut: codes under `below` of `column` go to one half. Column -1: it is not."""
+
+    column: Integers
+    below: Integers
+
+
+def partition(columns: Sequence[Coded], sensitive: Sequence[Coded], criteria: Criteria) -> Classes:
+    """The boxes of a table, as classes.
+
+    Guarantee: every class meets `criteria`, if the whole table does.
+    Because: a box is replaced by its halves only if both meet them, against the distribution of the whole table,
+        which is that of the release: no row is left out.
+    """
+    codes = np.stack([column.codes for column in columns]).astype(np.int32)
+    widths = np.array([max(1, column.size - 1) for column in columns], dtype=np.float64)
+    count = codes.shape[1]
+    boxes = _Boxes(codes=codes, rows=np.arange(count), starts=np.zeros(1, dtype=np.int64))
+    ids, number = np.empty(count, dtype=np.int64), 0
+    while len(boxes.starts):
+        cuts = _choose(boxes, widths, sensitive if criteria.needs_sensitive else (), criteria)
+        ended = cuts.column < 0
+        of_places = boxes.of_places()
+        done = ended[of_places]
+        ids[boxes.rows[done]] = number + (np.cumsum(ended) - 1)[of_places[done]]
+        number += int(ended.sum())
+        boxes = _split(boxes, cuts, of_places, ~done)
+    return Classes(ids=ids, sizes=np.bincount(ids, minlength=number))
+
+
+def _choose(boxes: _Boxes, widths: npt.NDArray[np.float64], sensitive: Sequence[Coded], criteria: Criteria) -> _Cuts:
+    """The cut of each box: at the median of its widest column that allows it."""
+    low = np.minimum.reduceat(boxes.codes, boxes.starts, axis=1)
+    high = np.maximum.reduceat(boxes.codes, boxes.starts, axis=1)
+    spans = (high - low) / widths[:, None]
+    preferred = np.argsort(-spans, axis=0, kind="stable")
+    found = _Cuts(column=np.full(len(boxes.starts), -1), below=np.zeros(len(boxes.starts), dtype=np.int64))
+    lengths = boxes.lengths
+    for chosen in preferred:
+        wide = np.take_along_axis(spans, chosen[None], axis=0)[0] > 0
+        tried = np.flatnonzero((found.column < 0) & (lengths >= 2 * criteria.k) & wide)
+        if len(tried):
+            _try(boxes, tried, chosen[tried], found, sensitive, criteria)
+    return found
+
+
+def _try(
+    boxes: _Boxes,
+    tried: Integers,
+    columns: Integers,
+    found: _Cuts,
+    sensitive: Sequence[Coded],
+    criteria: Criteria,
+) -> None:
+    """Cut some boxes, each in its column, where that is allowed: just under the median value, or just over it.
+
+    Because those two leave the largest smaller half, no other cut in the column keeps k if neither of them does.
+    """
+    lengths = boxes.lengths[tried]
+    starts = np.cumsum(lengths) - lengths
+    local = np.repeat(np.arange(len(tried)), lengths)
+    places = np.repeat(boxes.starts[tried] - starts, lengths) + np.arange(len(local))
+    values = boxes.codes[columns[local], places].astype(np.int64)
+    size = int(values.max()) + 1
+    median = np.sort(local * size + values)[starts + lengths // 2] - np.arange(len(tried)) * size
+    under = np.add.reduceat((values < median[local]).astype(np.int64), starts)
+    upto = np.add.reduceat((values <= median[local]).astype(np.int64), starts)
+    kept = {at: np.minimum(left, lengths - left) for at, left in ((0, under), (1, upto))}
+    over_first = kept[1] > kept[0]
+    open_ = np.ones(len(tried), dtype=bool)
+    for best in (True, False) if sensitive else (True,):
+        over = over_first == best
+        allowed = open_ & (np.where(over, kept[1], kept[0]) >= criteria.k)
+        below = median + over
+        if sensitive and allowed.any():
+            allowed &= _halves_meet(allowed, local, values >= below[local], boxes.rows[places], sensitive, criteria)
+        found.column[tried[allowed]] = columns[allowed]
+        found.below[tried[allowed]] = below[allowed]
+        open_ &= ~allowed
+
+
+def _halves_meet(
+    asked: Flags, local: Integers, upper: Flags, rows: Integers, sensitive: Sequence[Coded], criteria: Criteria
+) -> Flags:
+    """Whether both halves of each box that is asked about meet the criteria on sensitive columns."""
+    places = np.flatnonzero(asked[local])
+    numbers = (np.cumsum(asked) - 1)[local[places]]
+    ids = 2 * numbers + upper[places]
+    sizes = np.bincount(ids, minlength=2 * int(asked.sum()))
+    short = np.zeros(len(sizes), dtype=bool)
+    for column in sensitive:
+        overall = np.bincount(column.codes, minlength=column.size)
+        codes = column.codes[rows[places]]
+        short |= criteria.short(spread(ids, sizes, codes, overall=overall, ordered=column.ordered))
+    meet = np.zeros(len(asked), dtype=bool)
+    meet[asked] = ~short.reshape(-1, 2).any(axis=1)
+    return meet
+
+
+def _split(boxes: _Boxes, cuts: _Cuts, of_places: Integers, going_on: Flags) -> _Boxes:
+    """The halves of the boxes that are cut, the lower one first; the others are left out."""
+    places = np.flatnonzero(going_on)
+    if not len(places):
+        return _Boxes(codes=boxes.codes[:, :0], rows=boxes.rows[:0], starts=boxes.starts[:0])
+    cut = cuts.column >= 0
+    box = (np.cumsum(cut) - 1)[of_places[places]]
+    column, below = cuts.column[cut], cuts.below[cut]
+    lower = boxes.codes[column[box], places] < below[box]
+    starts = np.flatnonzero(np.diff(box, prepend=-1))
+    before = np.cumsum(lower) - lower  # lower ones to the left, in all boxes
+    rank = before - before[starts][box]
+    lowers = np.add.reduceat(lower.astype(np.int64), starts)
+    within = np.arange(len(places)) - starts[box]
+    to = starts[box] + np.where(lower, rank, lowers[box] + within - rank)
+    source = np.empty(len(places), dtype=np.int64)
+    source[to] = places
+    return _Boxes(
+        codes=np.take(boxes.codes, source, axis=1),
+        rows=boxes.rows[source],
+        starts=np.stack([starts, starts + lowers], axis=1).ravel(),
+    )

@@ -1,0 +1,181 @@
+"""Make a release in which every class meets what is asked. It holds no column that was not named.
+
+Rows come out sorted, so that their order tells nothing that the values do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.errors import UsageError
+from discreet.lab.anonymize import lattice
+from discreet.lab.anonymize.classes import Classes, group, group_codes
+from discreet.lab.anonymize.coding import Coded, Flags, Integers
+from discreet.lab.anonymize.criteria import Criteria
+from discreet.lab.anonymize.hierarchy import given
+from discreet.lab.anonymize.labels import between
+from discreet.lab.anonymize.ladders import automatic
+from discreet.lab.anonymize.mondrian import partition
+from discreet.lab.anonymize.report import Report, coded, measure
+
+METHODS = ("mondrian", "lattice")
+#: The share of rows that a lattice may leave out, unless it is said.
+SUPPRESS = 0.05
+
+#: The numbers of the labels of every row, and the labels.
+Labelled = tuple[Integers, Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Anonymized:
+    """A release, the reports before and after, and what it lost.
+
+    `loss`: the mean, over rows and quasi-identifiers, of the share of a column's other values that a label could mean
+    instead, 1 for a row left out. `levels`: of a lattice, each column's.
+    """
+
+    table: pa.Table
+    method: str
+    before: Report
+    after: Report
+    left_out: int
+    loss: float
+    levels: Mapping[str, int] | None
+    seconds: float
+
+    def to_data(self) -> dict[str, Any]:
+        """As JSON has it: what is measured of the release, and what it cost."""
+        return {
+            **self.after.to_data(),
+            "method": self.method,
+            "left_out": self.left_out,
+            "loss": self.loss,
+            "levels": None if self.levels is None else dict(self.levels),
+            "before": {name: self.before.to_data()[name] for name in ("k", "l", "t", "classes", "unique_share")},
+            "seconds": self.seconds,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Made:
+    """What a method decided: labels, classes, which rows stay."""
+
+    labelled: Sequence[Labelled]
+    classes: Classes
+    rows: Flags
+    loss: float
+    levels: Mapping[str, int] | None = None
+
+
+def anonymize(
+    table: pa.Table,
+    *,
+    quasi: Sequence[str],
+    sensitive: Sequence[str] = (),
+    k: int,
+    l: float = 1.0,  # noqa: E741 - its name for twenty years
+    t: float = 1.0,
+    entropy: bool = False,
+    method: str = "mondrian",
+    suppress: float | None = None,
+    hierarchies: Mapping[str, Path] | None = None,
+) -> Anonymized:
+    """A release of these columns in which every class meets k, l and t.
+
+    Guarantee: `check` of the release finds at least k and l, and at most t. That is all: it is no protection against
+        somebody who knows more, who has another release, or who knows how this one was made.
+    """
+    start = process_time()
+    criteria = Criteria(k=k, l=l, t=t, entropy=entropy)
+    hidden, kept = coded(table, quasi, sensitive)
+    criteria.reachable(kept, table.num_rows)
+    _fits(method, suppress, hierarchies or {}, quasi)
+    before = measure(group(hidden), hidden, kept)
+    if method == "mondrian":
+        made = _boxed(hidden, kept, criteria)
+    else:
+        made = _levelled(hidden, kept, criteria, SUPPRESS if suppress is None else suppress, hierarchies or {})
+    released, after = _released(table, hidden, kept, made)
+    return Anonymized(
+        table=released,
+        method=method,
+        before=before,
+        after=after,
+        left_out=table.num_rows - released.num_rows,
+        loss=made.loss,
+        levels=made.levels,
+        seconds=process_time() - start,
+    )
+
+
+def _fits(method: str, suppress: float | None, hierarchies: Mapping[str, Path], quasi: Sequence[str]) -> None:
+    """Refuse options that do not go together."""
+    if method not in METHODS:
+        raise UsageError(f"there is no method {method!r}", hint=f"--method {' or '.join(METHODS)}")
+    if method == "mondrian" and (suppress or hierarchies):
+        raise UsageError("mondrian leaves nobody out and needs no hierarchies", hint="--method lattice takes them")
+    if suppress is not None and not 0 <= suppress < 1:
+        raise UsageError(f"the share of rows left out lies between 0 and 1, got {suppress:g}", hint="--suppress 0.05")
+    for name in hierarchies:
+        if name not in quasi:
+            raise UsageError(f"there is a hierarchy for {name!r}, which is no quasi-identifier")
+
+
+def _boxed(hidden: Sequence[Coded], kept: Sequence[Coded], criteria: Criteria) -> _Made:
+    """Mondrian's boxes, each column labelled by the span of its members."""
+    classes = partition(hidden, kept, criteria)
+    order = np.argsort(classes.ids, kind="stable")
+    starts = np.cumsum(classes.sizes) - classes.sizes
+    labelled: list[Labelled] = []
+    loss = 0.0
+    for column in hidden:
+        ranked = column.codes[order]
+        low, high = np.minimum.reduceat(ranked, starts), np.maximum.reduceat(ranked, starts)
+        spans = group_codes([low, high], [column.size, column.size])
+        labels = [between(column, int(low[place]), int(high[place])) for place in spans.first_rows()]
+        labelled.append((spans.ids[classes.ids], labels))
+        loss += float(((high - low) * classes.sizes).sum()) / max(1, column.size - 1)
+    everybody = np.ones(len(order), dtype=bool)
+    return _Made(labelled=labelled, classes=classes, rows=everybody, loss=loss / (len(hidden) * len(order)))
+
+
+def _levelled(
+    hidden: Sequence[Coded],
+    kept: Sequence[Coded],
+    criteria: Criteria,
+    suppress: float,
+    hierarchies: Mapping[str, Path],
+) -> _Made:
+    """The best levels of the lattice."""
+    ladders = [
+        given(column, hierarchies[column.name]) if column.name in hierarchies else automatic(column)
+        for column in hidden
+    ]
+    best = lattice.Search(hidden, ladders, kept, criteria, suppress).best()
+    labelled = lattice.labels_at(best.node, hidden, ladders)
+    classes = group_codes([codes for codes, _ in labelled], [len(labels) for _, labels in labelled])
+    levels = {column.name: level for column, level in zip(hidden, best.node, strict=True)}
+    return _Made(labelled=labelled, classes=classes, rows=best.kept, loss=best.loss, levels=levels)
+
+
+def _released(table: pa.Table, hidden: Sequence[Coded], kept: Sequence[Coded], made: _Made) -> tuple[pa.Table, Report]:
+    """The released table, sorted by class and then by sensitive values, and the report on it."""
+    order = np.lexsort([*(column.codes for column in reversed(kept)), made.classes.ids])
+    order = order[made.rows[order]]
+    columns: dict[str, Any] = {}
+    shown: list[Coded] = []
+    for column, (numbers, labels) in zip(hidden, made.labelled, strict=True):
+        texts = pa.array(labels, pa.string())
+        columns[column.name] = texts.take(pa.array(numbers[order]))
+        shown.append(Coded(name=column.name, codes=numbers[order], values=texts, has_null=False, ordered=False))
+    for column in kept:
+        columns[column.name] = table[column.name].take(pa.array(order))
+    classes = group_codes([made.classes.ids[order]], [len(made.classes.sizes)])
+    return pa.table(columns), measure(classes, shown, [column.take(order) for column in kept])

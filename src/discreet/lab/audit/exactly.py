@@ -1,0 +1,87 @@
+"""Laws that are known: draws against the law itself, and divergences without any draw.
+
+The laws are written down here once more, in plain float64, apart from the code that draws from them: a mistake that
+the code makes both in drawing and in telling its law is seen all the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.lab.audit import binomial
+from discreet.lab.evidence import at_least
+
+#: P(X >= k) at whole numbers k.
+Beyond = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+Masses = NDArray[np.float64]
+
+
+def laplace_beyond(scale: float) -> Beyond:
+    """P(X >= k) of discrete Laplace noise: r^k / (1 + r) for k > 0, with r = exp(-1/scale)."""
+    ratio = 1 + math.exp(-1 / scale)
+
+    def beyond(k: NDArray[np.float64]) -> NDArray[np.float64]:
+        upper = np.exp(-np.maximum(k, 1) / scale) / ratio
+        lower = 1 - np.exp(-(1 - np.minimum(k, 0)) / scale) / ratio
+        return np.where(k > 0, upper, lower)
+
+    return beyond
+
+
+def gaussian_beyond(sigma: float) -> Beyond:
+    """P(X >= k) of the discrete Gaussian, summed."""
+    reach = math.ceil(40 * sigma) + 2
+    support = np.arange(-reach, reach + 1)
+    mass = np.exp(-(support**2) / (2 * sigma**2))
+    above = np.append(np.cumsum(mass[::-1])[::-1] / mass.sum(), 0.0)
+
+    def beyond(k: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(above[np.clip(k.astype(np.int64) + reach, 0, len(above) - 1)])
+
+    return beyond
+
+
+def law_p_value(draws: NDArray[np.int64], beyond: Beyond, scale: float) -> float:
+    """The chance, at most, of draws as far from the law as these: at some of 41 places too many or too few beyond.
+
+    Because: the number of draws at or beyond a place is binomial, and the union bound covers the places.
+    """
+    places = np.unique(np.rint(scale * np.linspace(-5, 5, 41)))
+    found = [
+        count_p_value(int((draws >= place).sum()), len(draws), float(chance))
+        for place, chance in zip(places, beyond(places), strict=True)
+    ]
+    return min(1.0, len(found) * min(found))
+
+
+def masses_p_value(draws: NDArray[np.int64], masses: Sequence[float]) -> float:
+    """The same for a law over 0, 1, 2 ...: each of them too often or too rarely."""
+    counts = np.bincount(draws, minlength=len(masses))
+    found = [count_p_value(int(count), len(draws), mass) for count, mass in zip(counts, masses, strict=True)]
+    return min(1.0, len(found) * min(found))
+
+
+def count_p_value(count: int, n: int, chance: float) -> float:
+    """How likely a binomial count is that lies at least this far out, on either side."""
+    if not 0 < chance < 1:
+        return float(count == (n if chance >= 1 else 0))
+    above = at_least(count, n, chance) if count else 1.0
+    return min(1.0, 2 * min(above, binomial.at_most(count, n, chance)))
+
+
+def largest_ratio(left: Masses, right: Masses) -> float:
+    """The epsilon of two laws over the same outputs: the largest |ln(P / Q)|; infinite where one has no mass."""
+    if ((left > 0) != (right > 0)).any():
+        return math.inf
+    shown = left > 0
+    return float(np.abs(np.log(left[shown] / right[shown])).max())
+
+
+def hockey_stick(left: Masses, right: Masses, epsilon: float) -> float:
+    """The delta of two laws at epsilon, the larger of both directions: the sum of max(0, P - e^epsilon Q)."""
+    grown = math.exp(epsilon)
+    return float(max(np.maximum(p - grown * q, 0).sum() for p, q in ((left, right), (right, left))))

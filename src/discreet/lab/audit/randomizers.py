@@ -1,0 +1,139 @@
+"""The local randomizers, each with two answers that it must hide, and the device that keeps their reports."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.lab.audit.targets import Target, identity, pair
+from discreet.local.best import KINDS, PLACES
+from discreet.local.device import Device
+from discreet.local.hashing import LocalHashing
+from discreet.local.puzzle import FragmentPuzzle
+from discreet.local.randomizer import Randomizer, Reports
+from discreet.local.walsh import signs
+from discreet.mechanisms.bits import system
+
+KIND = "local"
+CHOICES = ["a", "b", "c", "d"]
+#: Small tables of hashes, so that every report is seen often; the two words fall into different cells of them.
+SMALL = {"wide": 4, "functions": 1}
+GRID = {"low": 0, "high": 7, "step": 1}
+
+#: What each protocol is made from beside epsilon, and two answers.
+_OF_CHOICES = {"choices": CHOICES}, ("a", "b")
+_OF_NUMBERS = GRID, (0, 7)
+_QUESTIONS = {name: {"protocol": "response", "options": {"choices": CHOICES}} for name in ("first", "second")}
+_OF_SEVERAL = {"questions": _QUESTIONS}, ({"first": "a", "second": "a"}, {"first": "b", "second": "b"})
+MADE: dict[str, tuple[dict[str, Any], tuple[Any, Any]]] = {
+    **dict.fromkeys(("response", "symmetric-unary", "unary", "hashing", "subset"), _OF_CHOICES),
+    **dict.fromkeys(("hadamard", "basic-rappor"), _OF_CHOICES),
+    "fast-hashing": ({**_OF_CHOICES[0], "functions": 4}, ("a", "b")),
+    "rappor": ({"wide": 8, "cohorts": 1}, ("a", "b")),
+    "sketch": (SMALL, ("a", "d")),
+    "hadamard-sketch": (SMALL, ("a", "d")),
+    "prefix-words": ({"length": 2, "alphabet": "ab", **SMALL}, ("aa", "bb")),
+    "puzzle": ({"length": 2, "alphabet": "ab", **SMALL}, ("aa", "bb")),
+    **dict.fromkeys(("duchi", "piecewise", "square-wave", "hybrid", "laplace", "tree"), _OF_NUMBERS),
+    "sampled": _OF_SEVERAL,
+    "split": _OF_SEVERAL,
+}
+
+
+def targets() -> list[Target]:
+    """Every protocol that can be named, at epsilon 1; one that nobody told this file about fails its audit."""
+    found = [_told(f"local {name}: two answers", name, _protocol) for name in PLACES]
+    kept = [_told(f"local {name}: the kept report", name, _permanent) for name in ("basic-rappor", "rappor")]
+    return [*found, *kept, identity("local device: an answer given again", KIND, _redrawn)]
+
+
+def _told(title: str, name: str, target: Callable[[str, str], Target]) -> Target:
+    """A protocol that cannot be made is one line of the table, and no end of the audit."""
+    if name not in MADE:
+        return identity(title, KIND, lambda: "the audit does not know this protocol")
+    try:
+        return target(title, name)
+    except Exception as problem:
+        fault = f"it cannot be made ({type(problem).__name__})"
+        return identity(title, KIND, lambda: fault)
+
+
+def _protocol(title: str, name: str) -> Target:
+    """One report. Of those that keep a permanent report, `once` is what one costs that is made of it."""
+    randomizer, answers = _made(name)
+
+    def draw(world: int, size: int) -> NDArray[Any]:
+        answer = answers[world]
+        values = np.full(size, answer) if isinstance(answer, int) else [answer] * size
+        return _numbers(randomizer, randomizer.randomize_all(values), answers)
+
+    return pair(title, KIND, float(getattr(randomizer, "once", randomizer.epsilon)), draw)
+
+
+def _permanent(title: str, name: str) -> Target:
+    """What is kept for ever, and costs all of epsilon, however often it is told."""
+    randomizer, answers = _made(name)
+    keeping: Any = randomizer
+
+    def draw(world: int, size: int) -> NDArray[Any]:
+        kept = [keeping.permanent(answers[world], bits=system()) for _ in range(size)]
+        return _numbers(randomizer, np.frombuffer(b"".join(kept), dtype=np.uint8).reshape(size, -1), answers)
+
+    return pair(title, KIND, float(randomizer.epsilon), draw, share=0.25)
+
+
+def _made(name: str) -> tuple[Randomizer, tuple[Any, Any]]:
+    options, answers = MADE[name]
+    made: Any = KINDS[name]
+    return made(**options, epsilon=1), answers
+
+
+def _numbers(randomizer: Randomizer, reports: Reports, answers: tuple[Any, Any]) -> NDArray[np.int64]:
+    """Each report as a number that says as much about the two answers as the report does."""
+    if isinstance(randomizer, LocalHashing):
+        return _hits(randomizer, reports)
+    if isinstance(randomizer, FragmentPuzzle):
+        return _agreements(randomizer, reports, answers)
+    return _whole(reports)
+
+
+def _hits(randomizer: LocalHashing, reports: Reports) -> NDArray[np.int64]:
+    """Of hash functions that are new in each report: which of the two answers fall into the told bucket."""
+    size = randomizer.word // 8
+    parts = [np.ascontiguousarray(reports[:, start : start + size]).view(f">u{size}")[:, 0] for start in (0, size)]
+    functions, told = np.column_stack(parts).astype(f"u{size}"), _whole(reports[:, 2 * size :])
+    hits = [randomizer.hashed(functions, np.full(len(reports), code)) == told for code in (0, 1)]
+    return np.asarray(hits[0] * 2 + hits[1], dtype=np.int64)
+
+
+def _agreements(randomizer: FragmentPuzzle, reports: Reports, answers: tuple[Any, Any]) -> NDArray[np.int64]:
+    """Of rows that are new in each report: whether the told sign is that of each answer; and the word's own part."""
+    end = reports.shape[1] - randomizer.whole.width
+    told, positions = _whole(reports[:, 1:end]), reports[:, 0]
+    numbers = randomizer.numbered([answer.encode() for answer in answers])
+    agree = [signs(told >> 1, numbers[code, positions]) == told % 2 for code in (0, 1)]
+    return np.asarray(_whole(reports[:, end:]) * 4 + agree[0] * 2 + agree[1])
+
+
+def _whole(reports: Reports) -> NDArray[np.int64]:
+    """The bytes of each report as one number."""
+    if reports.shape[1] > 7:
+        raise ValueError("a report of the audit has at most 7 bytes")
+    return np.asarray(reports.astype(np.int64) @ (256 ** np.arange(reports.shape[1] - 1, -1, -1, dtype=np.int64)))
+
+
+def _redrawn() -> str:
+    """A device answers the same with the same report: another one each time could be averaged."""
+    made: Any = KINDS["symmetric-unary"]
+    randomizer = made([str(number) for number in range(200)], epsilon=1)  # equal by chance: less than 2^-180
+    with tempfile.TemporaryDirectory(prefix="discreet-audit-") as folder:
+        device = Device(Path(folder) / "device")
+        first, *others = (device.answer("survey", randomizer, "7") for _ in range(4))
+    if any(each.report != first.report for each in others):
+        return "it draws a new report for an old answer"
+    return "" if others[-1].lifetime == first.lifetime else "it counts an old report again"

@@ -1,0 +1,157 @@
+"""The whole audit: every target, one table, and a verdict that holds for all of them at once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.errors import UsageError
+from discreet.lab.audit.holm import holm
+from discreet.lab.audit.targets import QUICK_SAMPLES, SAMPLES, Found, Target, every
+from discreet.lab.evidence import Evidence
+from discreet.lab.pictures import bars
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One line of the table. `lower`: a bound on epsilon; all bounds of the table hold together."""
+
+    target: Target
+    found: Found
+    adjusted: float
+    lower: float | None
+    caught: bool
+    seconds: float
+
+    @property
+    def verdict(self) -> str:
+        return "stands" if not self.caught else f"caught: {self.found.note or 'epsilon is larger'}"
+
+    def to_data(self) -> dict[str, Any]:
+        return {
+            "name": self.target.name,
+            "kind": self.target.kind,
+            "method": self.target.method,
+            "claimed": None
+            if self.target.epsilon is None
+            else {"epsilon": self.target.epsilon, "delta": self.target.delta},
+            "lower_bound": self.lower,
+            "p_value": self.found.p_value,
+            "adjusted_p_value": self.adjusted,
+            "n": self.found.n,
+            "seconds": self.seconds,
+            "verdict": "caught" if self.caught else "stands",
+            "note": self.found.note if self.caught else "",
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What an audit found."""
+
+    lines: tuple[Line, ...]
+    doubt: float
+    seconds: float
+
+    @property
+    def caught(self) -> tuple[Line, ...]:
+        return tuple(line for line in self.lines if line.caught)
+
+    def evidence(self) -> Evidence:
+        """As evidence: `success` is the share of claims that do not hold.
+
+        At the confidence of the audit every one that is caught is broken, so that the true share is at least that.
+        """
+        many, broken = len(self.lines), self.caught
+        share = len(broken) / many
+        story = [f"{many} claims were measured in {self.seconds:.1f} CPU seconds; {len(broken)} do not hold."]
+        story += [f"{line.target.name}: {line.verdict}" for line in broken]
+        if not broken:
+            story.append("An audit can show that a claim is false. That it is true is what the proofs are for.")
+        return Evidence(
+            attack="audit",
+            success=share,
+            chance=0.0,
+            n=many,
+            seconds=self.seconds,
+            interval=(share, 1.0),
+            confidence=1 - self.doubt,
+            story=tuple(story),
+            details={
+                "caught": [line.target.name for line in broken],
+                "confidence": 1 - self.doubt,
+                "targets": [line.to_data() for line in self.lines],
+            },
+            picture=lambda: _picture(self.lines),
+        )
+
+
+def audit(
+    names: Sequence[str] = (),
+    *,
+    samples: int | None = None,
+    quick: bool = False,
+    confidence: float = 0.99,
+    targets: Sequence[Target] | None = None,
+    progress: Callable[[str], None] = lambda name: None,
+) -> Report:
+    """Measure the installed version. `names`: only targets whose name or kind begins so.
+
+    Guarantee: a version that keeps all its claims has any of them caught with a chance of at most 1 - confidence.
+    Because: each p-value is valid by itself, and Holm's correction covers them all.
+    """
+    if not 0 < confidence < 1:
+        raise UsageError("a confidence must be above 0 and below 1, such as 0.99")
+    many = samples if samples is not None else QUICK_SAMPLES if quick else SAMPLES
+    if not 100 <= many <= 10_000_000:
+        raise UsageError(f"an audit takes 100 to 10,000,000 samples, not {many:,}")
+    start = time.process_time()
+    chosen = _chosen(every() if targets is None else targets, names, quick=quick)
+    measured: list[tuple[Target, Found, float]] = []
+    for target in chosen:
+        progress(target.name)
+        begun = time.process_time()
+        measured.append((target, target.measure(many), time.process_time() - begun))
+    adjusted = holm([found.p_value for _, found, _ in measured])
+    doubt = 1 - confidence
+    lines = tuple(
+        Line(
+            target=target,
+            found=found,
+            adjusted=value,
+            lower=None if found.lower is None else found.lower(1 - doubt / len(measured)),
+            caught=value <= doubt,
+            seconds=seconds,
+        )
+        for (target, found, seconds), value in zip(measured, adjusted, strict=True)
+    )
+    return Report(lines=lines, doubt=doubt, seconds=time.process_time() - start)
+
+
+def _chosen(targets: Sequence[Target], names: Sequence[str], *, quick: bool) -> list[Target]:
+    for name in names:
+        if not any(_is(target, name) for target in targets):
+            known = ", ".join(dict.fromkeys(target.kind for target in targets))
+            raise UsageError(f"there is nothing called {name!r} to audit", hint=f"one of {known}, or of audit --list")
+    if names:
+        targets = [target for target in targets if any(_is(target, name) for name in names)]
+    kinds = {target.kind for target in targets}
+    named = [name for name in names if name not in kinds]  # what is named by its own name is measured in any case
+    return [target for target in targets if target.quick or not quick or any(_is(target, name) for name in named)]
+
+
+def _is(target: Target, name: str) -> bool:
+    return target.kind == name or target.name == name or target.name.startswith((f"{name}:", f"{name},"))
+
+
+def _picture(lines: Sequence[Line]) -> str:
+    shown = [line for line in lines if line.lower is not None and line.target.epsilon][:12]
+    most = max([1.0, *(line.lower / line.target.epsilon for line in shown if line.lower and line.target.epsilon)])
+    return bars(
+        "lower bound on epsilon, as a share of what is claimed",
+        {line.target.name.split(":")[0][:9]: (line.lower or 0.0) / (line.target.epsilon or 1.0) for line in shown},
+        most=most,
+        marks={"claimed": 1.0},
+    )

@@ -1,0 +1,169 @@
+"""What is audited, and the ways to audit it. Each way ends in a p-value against the claim, valid at any sample size."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.lab.audit import binomial, onerun
+from discreet.lab.audit.lower import tried
+from discreet.lab.evidence import at_least
+
+#: The p-value of a claim that fails for certain: no sampling was involved.
+CERTAIN = 0.0
+SAMPLES, QUICK_SAMPLES = 80_000, 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """One audit's outcome.
+
+    `p_value`: the chance, at most, of what was seen where the claim holds. `lower`: a bound on epsilon at a
+    confidence, None where epsilon is not what was measured. `n`: samples, canaries or games. `note`: why it fails.
+    """
+
+    p_value: float
+    n: int
+    lower: Callable[[float], float] | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A part of Discreet, what it claims, and how to measure it with about so many samples.
+
+    `name` is "part: what is looked at". `quick`: whether a quick audit measures it. `epsilon` is None where the claim
+    is a law or an identity rather than an epsilon.
+    """
+
+    name: str
+    kind: str
+    method: str
+    epsilon: float | None
+    delta: float = 0.0
+    quick: bool = True
+    measure: Callable[[int], Found]
+
+
+def pair(
+    name: str,
+    kind: str,
+    epsilon: float,
+    draw: Callable[[int, int], NDArray[Any]],
+    *,
+    delta: float = 0.0,
+    share: float = 1.0,
+    quick: bool = True,
+) -> Target:
+    """Two neighbouring worlds: `draw(world, size)` gives outputs as numbers.
+
+    `share`: how much of the samples is drawn, where they are dear.
+    """
+
+    def measure(samples: int) -> Found:
+        size = max(100, int(samples * share))
+        seen = tried(draw(0, size), draw(1, size), delta=delta)
+        return Found(p_value=seen.p_value(epsilon), n=2 * size, lower=seen.lower)
+
+    return Target(name=name, kind=kind, method="samples", epsilon=epsilon, delta=delta, quick=quick, measure=measure)
+
+
+def canaries(
+    name: str,
+    kind: str,
+    epsilon: float,
+    run: Callable[[NDArray[np.bool_]], NDArray[np.float64]],
+    *,
+    delta: float = 0.0,
+    most: int = 4_000,
+    quick: bool = True,
+) -> Target:
+    """One run of a whole release: `run(included)` gives a score for each canary, the higher the likelier it is in."""
+
+    def measure(samples: int) -> Found:
+        many = max(40, min(most, samples))
+        included = np.random.default_rng().random(many) < 0.5  # the auditor's coins: they protect nobody
+        guessed = onerun.guesses(run(included), many // 2)
+        right, total = int((guessed == np.where(included, 1, -1)).sum()), int(np.abs(guessed).sum())
+        return Found(
+            p_value=onerun.p_value(right, total, canaries=many, epsilon=epsilon, delta=delta),
+            n=many,
+            lower=lambda confidence: onerun.lower_bound(
+                right, total, canaries=many, delta=delta, confidence=confidence
+            ),
+        )
+
+    return Target(name=name, kind=kind, method="one run", epsilon=epsilon, delta=delta, quick=quick, measure=measure)
+
+
+def guessed(right: int, games: int, *, epsilon: float, delta: float = 0.0, note: str = "") -> Found:
+    """For what is dear: so many games, each in one of two worlds by a fair coin, and a guess each time.
+
+    Because: under (epsilon, delta) a guess is right with a chance of at most (e^epsilon + delta) / (1 + e^epsilon),
+        and the games are independent.
+    """
+
+    def lower(confidence: float) -> float:
+        least = binomial.lowest(right, games, 1 - confidence)
+        return max(0.0, math.log((least - delta) / (1 - least))) if delta < least < 1 else 0.0
+
+    grown = math.exp(epsilon)
+    chance = at_least(right, games, min(1.0, (grown + delta) / (1 + grown))) if right else 1.0
+    return Found(p_value=chance, n=games, lower=lower, note=note)
+
+
+def law(name: str, kind: str, check: Callable[[int], tuple[float, int]], *, quick: bool = True) -> Target:
+    """A known law: `check(samples)` gives the p-value of draws against it, and how many draws there were."""
+
+    def measure(samples: int) -> Found:
+        chance, n = check(samples)
+        return Found(p_value=chance, n=n, note="its draws do not follow its law")
+
+    return Target(name=name, kind=kind, method="law", epsilon=None, quick=quick, measure=measure)
+
+
+def exact(name: str, kind: str, epsilon: float, value: Callable[[], float], *, quick: bool = True) -> Target:
+    """The epsilon of a law that is known in full, computed without samples."""
+
+    def measure(samples: int) -> Found:
+        found = value()
+        return Found(p_value=_kept(found, epsilon), n=0, lower=lambda confidence: found)
+
+    return Target(name=name, kind=kind, method="exact", epsilon=epsilon, quick=quick, measure=measure)
+
+
+def exact_delta(name: str, kind: str, epsilon: float, delta: float, value: Callable[[], float]) -> Target:
+    """The delta of a law that is known in full, at its epsilon."""
+
+    def measure(samples: int) -> Found:
+        found = value()
+        return Found(p_value=_kept(found, delta), n=0, note=f"delta is {found:.3g}")
+
+    return Target(name=name, kind=kind, method="exact", epsilon=epsilon, delta=delta, measure=measure)
+
+
+def _kept(found: float, claimed: float) -> float:
+    """1 or 0: whether a number that float64 arithmetic gave is within a claim."""
+    return 1.0 if found <= claimed * (1 + 1e-9) else CERTAIN
+
+
+def identity(name: str, kind: str, fault: Callable[[], str], *, quick: bool = True) -> Target:
+    """Something that must always be so: `fault()` says in words what is not, or nothing."""
+
+    def measure(samples: int) -> Found:
+        told = fault()
+        return Found(p_value=CERTAIN if told else 1.0, n=0, note=told)
+
+    return Target(name=name, kind=kind, method="identity", epsilon=None, quick=quick, measure=measure)
+
+
+def every() -> list[Target]:
+    """Everything that is audited of the installed version."""
+    from discreet.lab.audit import mechanisms, randomizers, sql, synthesizers
+
+    return [*mechanisms.targets(), *sql.targets(), *randomizers.targets(), *synthesizers.targets()]

@@ -1,0 +1,121 @@
+"""One attack against several servers: how often each let the target's bit be guessed, told as one `Evidence`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet import exact
+from discreet.errors import UsageError
+from discreet.lab.evidence import Evidence, best_under, clopper_pearson
+
+#: Flags name servers by their first word.
+SERVERS = ("exact", "noisy", "discreet")
+#: Budgets that fit a ledger and leave noise to be seen.
+MOST_EPSILON = Fraction(100)
+MOST_TARGETS = 5_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Round:
+    """The attack against one server: guesses that were right, of `n`; questions answered and refused."""
+
+    server: str
+    right: int
+    n: int
+    answered: int
+    refused: int = 0
+    cached: int = 0
+
+    @property
+    def share(self) -> float:
+        return self.right / self.n
+
+    def to_data(self, bound: float) -> dict[str, Any]:
+        """As JSON has it."""
+        low, high = clopper_pearson(self.right, self.n)
+        return {
+            "server": self.server,
+            "success": self.share,
+            "confidence_interval": [low, high],
+            "breaks": low > bound,
+            "answered": self.answered,
+            "refused": self.refused,
+            "cached": self.cached,
+        }
+
+
+def epsilon_of(epsilon: object) -> Fraction:
+    """A budget that was wished for, checked."""
+    return exact.positive(epsilon, name="epsilon", most=MOST_EPSILON)
+
+
+def targets_of(targets: int) -> int:
+    """How many targets, checked."""
+    if not 2 <= targets <= MOST_TARGETS:
+        raise UsageError(f"there can be 2 to {MOST_TARGETS:,} targets, not {targets:,}")
+    return targets
+
+
+def guessed(estimates: NDArray[np.float64], secrets: NDArray[np.bool_]) -> int:
+    """How many bits are told right by what was estimated; a tie is guessed by a coin.
+
+    An estimate is the bit plus noise that is as likely up as down, so the nearer of 0 and 1 is the better guess.
+    """
+    tie = estimates == 0.5
+    coins = np.random.default_rng().random(len(estimates)) < 0.5
+    return int(np.count_nonzero(np.where(tie, coins, estimates > 0.5) == secrets))
+
+
+def blind(secrets: NDArray[np.bool_]) -> int:
+    """What is told right by somebody to whom no question was answered."""
+    return guessed(np.full(len(secrets), 0.5), secrets)
+
+
+def evidence(
+    attack: str,
+    rounds: Sequence[Round],
+    *,
+    server: str,
+    epsilon: Fraction,
+    seconds: float,
+    story: tuple[str, ...],
+    details: dict[str, Any],
+    picture: Callable[[float], str],
+) -> Evidence:
+    """What the attack shows; the named server stands in front, the others in the details.
+
+    Guarantee: nobody guesses a fair bit right more often than `bound` from answers that are epsilon-private in all.
+    Because: a target's trait is one row more or less among those counted: two neighbouring tables, a coin between.
+    """
+    if server not in SERVERS:
+        raise UsageError(f"there is no server {server!r}", hint=f"--server {', '.join(SERVERS)}")
+    front = rounds[SERVERS.index(server)]
+    bound = best_under(float(epsilon))
+    return Evidence(
+        attack=attack,
+        success=front.share,
+        chance=0.5,
+        bound=bound,
+        n=front.n,
+        seconds=seconds,
+        interval=clopper_pearson(front.right, front.n),
+        story=(*story, *(_told(each) for each in rounds)),
+        details={
+            "server": front.server,
+            "epsilon": float(epsilon),
+            **details,
+            "servers": [each.to_data(bound) for each in rounds],
+        },
+        picture=lambda: picture(bound),
+    )
+
+
+def _told(each: Round) -> str:
+    refused = f", refused: {each.refused:,}" if each.refused else ""
+    return f"{each.server}: {each.share:.1%} of targets guessed right (answered: {each.answered:,}{refused})"

@@ -1,0 +1,72 @@
+"""Homogeneity: a class in which everybody has the same sensitive value tells it about each of them.
+
+k-anonymity counts rows, not values: that nobody can be told apart from k - 1 others protects nothing that all of them
+share (Machanavajjhala, Kifer, Gehrke and Venkitasubramaniam).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import process_time
+
+import pyarrow as pa
+
+from discreet.lab.anonymize import anonymize
+from discreet.lab.anonymize.classes import group
+from discreet.lab.anonymize.criteria import spreads
+from discreet.lab.anonymize.report import coded
+from discreet.lab.anonymized import guesses
+from discreet.lab.evidence import Evidence, clopper_pearson
+from discreet.lab.pictures import bars
+from discreet.lab.worlds import wards
+
+#: The k of the generated release.
+K = 5
+
+
+def homogeneity(release: pa.Table, *, quasi: Sequence[str], sensitive: str) -> Evidence:
+    """Whose value the release tells for certain to anybody who knows that person's quasi-identifiers.
+
+    Success is the share of people in a class with one value. Chance is what is certain without the release: nothing,
+    unless everybody has the same value.
+    """
+    start = process_time()
+    hidden, (column,) = coded(release, quasi, [sensitive])
+    classes = group(hidden)
+    alone = spreads(classes, [column])[0].distinct == 1
+    rows, exposed = len(classes.ids), int(classes.sizes[alone].sum())
+    guessed, without = guesses(classes, column)
+    k = int(classes.sizes.min())
+    success, chance = exposed / rows, float(column.size == 1)
+    return Evidence(
+        attack="homogeneity",
+        success=success,
+        chance=chance,
+        n=rows,
+        seconds=process_time() - start,
+        interval=clopper_pearson(exposed, rows),
+        story=(
+            f"Everybody in this table is hidden among at least {k - 1} others, and yet {exposed:,} of {rows:,} people "
+            f"are in a class where all have the same {sensitive}: whoever knows them knows it for certain.",
+            f"Guessing the most frequent value of the class is right for {guessed:.1%} of people; without the release, "
+            f"guessing the most frequent of all is right for {without:.1%}.",
+        ),
+        details={
+            "k": k,
+            "classes": len(classes.sizes),
+            "homogeneous_classes": int(alone.sum()),
+            "exposed": exposed,
+            "guessed_with": guessed,
+            "guessed_without": without,
+        },
+        picture=lambda: bars(
+            f"What a release with k = {k} tells",
+            {"known for certain": success, "guessed with it": guessed, "guessed without": without},
+        ),
+    )
+
+
+def demo() -> Evidence:
+    """Generated patients, released by Mondrian."""
+    made = anonymize(wards.patients(), quasi=wards.QUASI, sensitive=[wards.SENSITIVE], k=K)
+    return homogeneity(made.table, quasi=wards.QUASI, sensitive=wards.SENSITIVE)

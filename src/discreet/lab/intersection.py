@@ -1,0 +1,114 @@
+"""Intersection: two releases, each safe by its own measure, tell together what neither tells alone.
+
+A patient of two hospitals is in a class of each. The diagnosis is among the values of both classes, and often only one
+value is (Ganta, Kasiviswanathan and Smith). Guarantees of k, l and t do not compose; differential privacy's add up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import process_time
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.errors import UsageError
+from discreet.lab.anonymize import anonymize
+from discreet.lab.anonymize.coding import Flags
+from discreet.lab.anonymized import values_held
+from discreet.lab.evidence import Evidence, clopper_pearson
+from discreet.lab.pictures import bars
+from discreet.lab.reading import columns
+from discreet.lab.worlds import wards
+
+#: The k and l of both generated releases.
+K, L = 6, 4
+
+
+def intersection(
+    first: pa.Table, second: pa.Table, people: pa.Table, *, quasi: Sequence[str], sensitive: str
+) -> Evidence:
+    """About how many people, known to be in both releases, only one value is possible.
+
+    `people` holds the quasi-identifiers as they are. If it has the sensitive column too, that is the truth: a value
+    counts only if it is right, and nothing else is read from it. Chance is what the better release tells alone.
+    """
+    start = process_time()
+    known = columns(people, quasi, of="the file of people")
+    held, texts = values_held(first, known, quasi=quasi, sensitive=sensitive)
+    also, other = values_held(second, known, quasi=quasi, sensitive=sensitive)
+    every = sorted({*texts, *other})
+    one, two = _over(every, texts, held), _over(every, other, also)
+    fit = one.any(axis=1) & two.any(axis=1)
+    if not fit.any():
+        raise UsageError(
+            "nobody fits a class of both releases",
+            hint="the file of people needs the columns as they were before the releases were made",
+        )
+    truth = _truth(people, sensitive, every)
+    alone = [_single(each[fit], None if truth is None else truth[fit]) for each in (one, two)]
+    together = _single((one & two)[fit], None if truth is None else truth[fit])
+    n, found = int(fit.sum()), int(together.sum())
+    shares = [float(each.mean()) for each in alone]
+    left = (one & two)[fit].sum(axis=1)
+    return Evidence(
+        attack="intersection",
+        success=found / n,
+        chance=max(shares),
+        n=n,
+        seconds=process_time() - start,
+        interval=clopper_pearson(found, n),
+        story=(
+            f"Each release alone tells the {sensitive} of {shares[0]:.1%} and {shares[1]:.1%} of the {n:,} people who "
+            f"are in both. Together they tell it of {found / n:.1%}: only one value is in both of a person's classes.",
+            f"In the median {np.median(one[fit].sum(axis=1)):g} and {np.median(two[fit].sum(axis=1)):g} values were "
+            f"possible, and {np.median(left):g} in both.",
+        ),
+        details={
+            "first_alone": shares[0],
+            "second_alone": shares[1],
+            "checked": truth is not None,
+            "without_class": int((~fit).sum()),
+            "contradictory": int((left == 0).sum()),
+        },
+        picture=lambda: bars(
+            "People whose value is certain",
+            {"first release": shares[0], "second release": shares[1], "both": found / n},
+        ),
+    )
+
+
+def _over(every: Sequence[str], texts: Sequence[str], held: Flags) -> Flags:
+    """The same over a longer list of values."""
+    place = {text: number for number, text in enumerate(every)}
+    found = np.zeros((len(held), len(every)), dtype=bool)
+    found[:, [place[text] for text in texts]] = held
+    return found
+
+
+def _truth(people: pa.Table, sensitive: str, every: Sequence[str]) -> Flags | None:
+    """The true value of each person, where the file has it."""
+    if sensitive not in people.column_names:
+        return None
+    texts = [str(value) if value is not None else "NULL" for value in people[sensitive].to_pylist()]
+    place = {text: number for number, text in enumerate(every)}
+    found = np.zeros((len(texts), len(every)), dtype=bool)
+    for row, text in enumerate(texts):
+        if text in place:
+            found[row, place[text]] = True
+    return found
+
+
+def _single(possible: Flags, truth: Flags | None) -> Flags:
+    """Of whom one value is left, and it is right where that is known."""
+    single: Flags = possible.sum(axis=1) == 1
+    return single if truth is None else single & (possible & truth).any(axis=1)
+
+
+def demo() -> Evidence:
+    """Two generated hospitals, each released by Mondrian with four diagnoses at least in each class."""
+    first, second, both = wards.hospitals()
+    one, two = (
+        anonymize(table, quasi=wards.QUASI, sensitive=[wards.SENSITIVE], k=K, l=L).table for table in (first, second)
+    )
+    return intersection(one, two, both, quasi=wards.QUASI, sensitive=wards.SENSITIVE)

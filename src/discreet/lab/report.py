@@ -1,0 +1,159 @@
+"""All evidence on one page that needs nothing else: no network, no script, no font, no picture beside it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from discreet.lab.evidence import Evidence
+from discreet.lab.pictures import COLOURS
+from discreet.lab.registry import Listed
+from discreet.synth.inspect.style import sheet
+from discreet.synth.inspect.words import safe
+
+#: An attack, and what it found.
+Found = tuple[Listed, Evidence]
+
+_MORE = """
+.verdict { display: inline-block; padding: .05rem .6rem; border-radius: 1rem; font-size: .8125rem; font-weight: 600;
+  border: 1px solid currentColor; white-space: nowrap; }
+.falls { color: var(--second); }
+.stands { color: var(--main); }
+.card { display: grid; gap: 1rem 3rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr));
+  align-items: start; }
+.card svg { max-width: 40rem; }
+.card svg text { font-size: 14px; paint-order: stroke; stroke: var(--paper); stroke-width: 4px;
+  stroke-linejoin: round; }
+.facts { grid-template-columns: repeat(auto-fill, minmax(10rem, 1fr)); }
+:root { --third: #4e7d2f; --fourth: #8a4a8f; --fifth: #7a6a00; }
+@media screen and (prefers-color-scheme: dark) { :root { --third: #a3cc84; --fourth: #d3a3d7; --fifth: #cfc05a; } }
+.title { display: flex; flex-wrap: wrap; gap: .25rem 1rem; align-items: baseline; justify-content: space-between; }
+.bar { position: relative; display: block; height: .5rem; min-width: 8rem; border-radius: .25rem;
+  background: var(--rule); }
+.bar i { position: absolute; inset: 0 auto 0 0; border-radius: .25rem; background: var(--second); }
+.bar.held i { background: var(--main); }
+.bar b { position: absolute; top: -.2rem; bottom: -.2rem; width: 2px; background: var(--ink); }
+code { font: .875rem ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; overflow-wrap: anywhere; }
+td .bar { margin: .45rem 0 .35rem; }
+ul.story { padding-left: 1.1rem; }
+@media (max-width: 44rem) { .card svg text { font-size: 16px; } }
+@media print { .card { grid-template-columns: 3fr 2fr; } section { break-inside: avoid-page; }
+  .bar { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
+"""
+
+
+def page(found: Sequence[Found], *, version: str) -> str:
+    """The whole page. Everything in it that comes from data is escaped; pictures are drawn by this package alone."""
+    body = "".join(_section(listed, evidence) for listed, evidence in found)
+    broken = sum(evidence.breaks for _, evidence in found)
+    seconds = sum(evidence.seconds for _, evidence in found)
+    title = "What falls, and what stands"
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>{title}</title>
+<style>{sheet()}{_MORE}</style>
+</head>
+<body>
+<header><h1>{title}</h1>
+<p class="lead">{len(found)} attacks on ways of protecting people in data, run on generated people by Discreet
+{safe(version)} in {seconds:.0f} seconds of computing. {broken} of them do surely better than chance or, where a
+guarantee was claimed, than it allows.</p>
+<p class="quiet">Nobody here is real. Each attack runs on your own files, too: the command stands beside it.</p>
+</header>
+<main><section aria-label="All attacks">{_overview(found)}</section>{body}</main>
+<footer><p>“Surely” is at each attack's own confidence, given with its interval. An attack that fails proves nothing: a
+better one may come. A guarantee holds against all of them.</p></footer>
+</body>
+</html>
+"""
+
+
+def _overview(found: Sequence[Found]) -> str:
+    rows = "".join(
+        f'<tr><th scope="row"><a href="#{safe(listed.name)}">{safe(listed.title)}</a></th>'
+        f'<td data-head="success">{percent(evidence.success)}{_bar(evidence)}</td>'
+        f'<td data-head="chance" class="number">{percent(evidence.chance)}</td>'
+        f'<td data-head="what falls">{safe(listed.falls)}</td>'
+        f'<td data-head="what stands">{safe(listed.stands)}{_held(listed, evidence)}</td></tr>'
+        for listed, evidence in found
+    )
+    caption = (
+        "<caption>The mark on a bar is chance. In brackets: how often the same attack succeeds against what stands, "
+        "where it was tried.</caption>"
+    )
+    heads = "".join(
+        f'<th scope="col"{" class=number" if word == "chance" else ""}>{word}</th>'
+        for word in ("attack", "success", "chance", "what falls", "what stands")
+    )
+    table = f"{caption}<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody>"
+    return f'<div class="scroll"><table class="stack">{table}</table></div>'
+
+
+def _bar(evidence: Evidence) -> str:
+    """Success as a bar, with a mark at chance."""
+    width, mark = (100 * min(max(value, 0.0), 1.0) for value in (evidence.success, evidence.chance))
+    parts = f'<i style="width:{width:.1f}%"></i><b style="left:{mark:.1f}%"></b>'
+    return f'<span class="bar{"" if evidence.breaks else " held"}" aria-hidden="true">{parts}</span>'
+
+
+def _held(listed: Listed, evidence: Evidence) -> str:
+    """How often the attack succeeds against what stands, where that was tried."""
+    share = listed.withstood(evidence)
+    return "" if share is None else f' <span class="quiet">({percent(share)})</span>'
+
+
+def _section(listed: Listed, evidence: Evidence) -> str:
+    name = safe(listed.name)
+    low, high = evidence.interval
+    facts = {
+        "success": percent(evidence.success),
+        f"between, at {evidence.confidence:.0%}": f"{percent(low)} and {percent(high)}",
+        "chance": percent(evidence.chance),
+        "the claim allows": "no claim" if evidence.bound is None else percent(evidence.bound),
+        "tried": f"{evidence.n:,}",
+        "CPU seconds": f"{evidence.seconds:.2f}",
+    }
+    told = "".join(f"<div><dt>{word}</dt><dd>{text}</dd></div>" for word, text in facts.items())
+    story = "".join(f"<p>{safe(sentence.strip())}</p>" for sentence in evidence.story)
+    picture = "" if evidence.picture is None else f"<figure>{_inline(evidence.picture())}</figure>"
+    return f"""
+<section id="{name}" aria-labelledby="{name}-title">
+<div class="title"><h2 id="{name}-title">{safe(listed.title)}</h2>{verdict(evidence)}</div>
+<div class="card"><div>{story}
+<p><span class="second">Falls:</span> {safe(listed.falls)}.<br>
+<span class="main">Stands:</span> {safe(listed.stands)}{_held(listed, evidence)}.</p>
+<p><code>discreet attack {name}</code></p></div>{picture}</div>
+<dl class="facts">{told}</dl>
+</section>"""
+
+
+def verdict(evidence: Evidence) -> str:
+    """Whether what was attacked held."""
+    if evidence.breaks:
+        return '<span class="verdict falls">falls</span>'
+    return '<span class="verdict stands">stands</span>'
+
+
+def percent(share: float) -> str:
+    """A share as a reader wants it.
+
+    >>> percent(0.8734), percent(0.0004), percent(1.0), percent(0.0), percent(0.00001)
+    ('87.3%', '0.04%', '100%', '0%', 'below 0.01%')
+    """
+    if share in (0.0, 1.0):
+        return f"{share:.0%}"
+    if 0 < share < 0.0001:
+        return "below 0.01%"
+    return f"{share:.2%}" if abs(share) < 0.01 else f"{share:.1%}"
+
+
+def _inline(svg: str) -> str:
+    """A picture inside a page: in the page's colours, without its own style, which would reach all of the page."""
+    svg = re.sub(r"<style>.*?</style>", "", svg, flags=re.DOTALL)
+    for colour, name in zip(COLOURS, ("main", "second", "third", "fourth", "fifth"), strict=True):
+        svg = re.sub(rf'(fill|stroke)="{colour}"', rf'style="\1:var(--{name})"', svg)
+    return svg

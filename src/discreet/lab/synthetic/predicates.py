@@ -1,0 +1,151 @@
+"""Conditions that hold for exactly one row of the synthetic table, found and counted on codes.
+
+A condition is a conjunction of one comparison for each of some columns: equal to a code, at most it, or at least it.
+Comparisons are integers in arrays, 500 at a time, so their number and the tables' size are what they cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.lab.synthetic.coded import NULL, Coded, Codes
+
+Integers = NDArray[np.int64]
+
+#: Kinds of comparison. ANY holds for every row: the column is not in the condition.
+ANY, EQUAL, AT_MOST, AT_LEAST = range(4)
+_SIGNS = {EQUAL: "=", AT_MOST: "<=", AT_LEAST: ">="}
+
+#: An ordered column with more values than this is compared by <= and >=, as an attacker who is unsure of it would.
+_FEW_VALUES = 20
+#: Conditions that are evaluated at once: their marks on the rows stay in the processor's cache.
+_AT_ONCE = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conditions:
+    """One condition for each row of two arrays: the kind of comparison with each column, and the code compared with."""
+
+    kinds: NDArray[np.int8]
+    codes: Codes
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    def some(self, chosen: NDArray[np.bool_] | Integers | slice) -> Conditions:
+        """Some of them."""
+        return Conditions(kinds=self.kinds[chosen], codes=self.codes[chosen])
+
+    def different(self) -> Conditions:
+        """Each once: two that compare the same columns in the same way with the same values are one."""
+        told = np.concatenate([self.kinds.astype(np.int32), np.where(self.kinds == ANY, 0, self.codes)], axis=1)
+        _, first = np.unique(told, axis=0, return_index=True)
+        return self.some(np.sort(first))
+
+    def counts(self, table: Codes) -> Integers:
+        """For how many rows of a table each one holds."""
+        found = np.zeros(len(self), np.int64)
+        for start in range(0, len(self), _AT_ONCE):
+            part = self.some(slice(start, start + _AT_ONCE))
+            held = np.ones((len(part), table.shape[1]), np.bool_)
+            for column in range(table.shape[0]):
+                narrow(held, part.kinds[:, column], part.codes[:, column], table[column])
+            found[start : start + _AT_ONCE] = held.sum(axis=1)
+        return found
+
+    def said(self, place: int, coded: Coded) -> str:
+        """Which columns one of them compares, and how; never with which value: that would be somebody's."""
+        parts = [
+            f"{name} is NULL" if code == NULL else f"{name} {_SIGNS[int(kind)]} …"
+            for name, kind, code in zip(coded.names, self.kinds[place], self.codes[place], strict=True)
+            if kind != ANY
+        ]
+        return " and ".join(parts)
+
+
+def narrow(held: NDArray[np.bool_], kinds: NDArray[np.int8], codes: Codes, column: Codes) -> None:
+    """Leave each condition the rows for which its comparison with this column holds. NULL is neither low nor high."""
+    for kind in (EQUAL, AT_MOST, AT_LEAST):
+        (own,) = np.nonzero(kinds == kind)
+        if not len(own):
+            continue
+        limit = codes[own, None]
+        if kind == EQUAL:
+            held[own] &= column == limit
+        elif kind == AT_LEAST:
+            held[own] &= column >= limit  # a limit is above NULL
+        else:
+            held[own] &= (column <= limit) & (column != NULL)
+
+
+def of_one_column(coded: Coded) -> Iterator[Conditions]:
+    """For each column the conditions on it alone that hold for one synthetic row: a rare value, the least, the most."""
+    for column, size in enumerate(coded.sizes):
+        counts = np.bincount(coded.synthetic[column], minlength=size)
+        (rare,) = np.nonzero(counts == 1)
+        told = [(EQUAL, int(code)) for code in rare]
+        (held,) = np.nonzero(counts[1:])
+        if coded.ordered[column] and len(held):
+            least, most = int(held[0]) + 1, int(held[-1]) + 1
+            ends = ((AT_MOST, least), (AT_LEAST, most))
+            told += [(kind, code) for kind, code in ends if counts[code] == 1]
+        yield _single(coded, column, told)
+
+
+def _single(coded: Coded, column: int, told: list[tuple[int, int]]) -> Conditions:
+    kinds = np.zeros((len(told), len(coded.names)), np.int8)
+    codes = np.zeros((len(told), len(coded.names)), np.int32)
+    if told:
+        kinds[:, column], codes[:, column] = np.array(told).T
+    return Conditions(kinds=kinds, codes=codes)
+
+
+def of_several_columns(coded: Coded, rows: Integers, generator: np.random.Generator, *, most: int) -> Conditions:
+    """From each of these synthetic rows, columns in an order by chance until the row is alone; at least two.
+
+    Rows that are not alone with `most` columns give no condition. Constant columns are never compared.
+    """
+    (useful,) = np.nonzero(np.ptp(coded.synthetic, axis=1) > 0)
+    parts = [
+        _grown(coded, rows[start : start + _AT_ONCE], useful, generator, most)
+        for start in range(0, len(rows), _AT_ONCE)
+    ]
+    nothing = np.zeros((0, len(coded.names)), np.int8)
+    return Conditions(
+        kinds=np.concatenate([nothing, *(part.kinds for part in parts)]),
+        codes=np.concatenate([nothing.astype(np.int32), *(part.codes for part in parts)]),
+    ).different()
+
+
+def _grown(coded: Coded, rows: Integers, useful: Integers, generator: np.random.Generator, most: int) -> Conditions:
+    held = np.ones((len(rows), coded.synthetic.shape[1]), np.bool_)
+    kinds = np.zeros((len(rows), len(coded.names)), np.int8)
+    codes = np.ascontiguousarray(coded.synthetic[:, rows].T)
+    orders = generator.permuted(np.tile(useful, (len(rows), 1)), axis=1)
+    growing, alone = np.arange(len(rows)), np.zeros(len(rows), np.bool_)
+    for step in range(min(most, len(useful))):
+        for column in useful:
+            own = growing[orders[growing, step] == column]
+            if len(own):
+                kinds[own, column] = _kinds(coded, column, codes[own, column])
+                mine = held[own]
+                narrow(mine, kinds[own, column], codes[own, column], coded.synthetic[column])
+                held[own] = mine
+        alone[growing] = held[growing].sum(axis=1) == 1
+        if step:
+            growing = growing[~alone[growing]]
+        if not len(growing):
+            break
+    return Conditions(kinds=kinds, codes=codes).some(alone & ((kinds != ANY).sum(axis=1) > 1))
+
+
+def _kinds(coded: Coded, column: int, codes: Codes) -> NDArray[np.int8]:
+    """How a column is compared: numbers towards their nearer end, everything else for being the same."""
+    if not coded.ordered[column] or coded.sizes[column] <= _FEW_VALUES:
+        return np.full(len(codes), EQUAL, np.int8)
+    towards = np.where(coded.places[column][codes] < 0.5, AT_MOST, AT_LEAST)
+    return np.where(codes == NULL, EQUAL, towards).astype(np.int8)

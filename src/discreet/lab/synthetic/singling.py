@@ -1,0 +1,126 @@
+"""Singling out: a condition read off the synthetic table that holds for exactly one person of the original.
+
+European law names it first among the ways in which data are not anonymous. The attacker has the synthetic table alone
+and takes conditions that hold for one row of it, hoping that they hold for one person, too (Cohen and Nissim 2020;
+Giomi et al. 2023). Some will by luck: a condition of weight 1/n isolates one of n people with probability about 1/e
+whatever it says. How much by luck is measured on a control table of other people.
+"""
+
+from __future__ import annotations
+
+from time import process_time
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import UsageError
+from discreet.lab.evidence import Evidence
+from discreet.lab.synthetic.coded import Coded, Codes
+from discreet.lab.synthetic.control import CONFIDENCE, Rate, beside
+from discreet.lab.synthetic.predicates import ANY, Conditions, of_one_column, of_several_columns
+
+#: Columns in one condition.
+_MOST_COLUMNS = 8
+#: Synthetic rows that are tried for each condition that is wanted.
+_TRIES = 4
+
+
+def univariate(coded: Coded, *, attacks: int = 500, confidence: float = CONFIDENCE, seed: int = 0) -> Evidence | None:
+    """Conditions on one column: a value that only one row has, the lowest, the highest. None where there is none.
+
+    Columns take turns, so that one with many different values does not stand for all.
+    """
+    start, generator = process_time(), np.random.default_rng(seed)
+    found = [each.some(generator.permutation(len(each))) for each in of_one_column(coded)]
+    order = [(turn, column) for column, each in enumerate(found) for turn in range(len(each))]
+    chosen = [found[column].some(slice(turn, turn + 1)) for turn, column in sorted(order)[:attacks]]
+    if not chosen:
+        return None
+    conditions = Conditions(
+        kinds=np.concatenate([each.kinds for each in chosen]), codes=np.concatenate([each.codes for each in chosen])
+    )
+    return _judged("singling out, one column", conditions, coded, confidence, start)
+
+
+def multivariate(coded: Coded, *, attacks: int = 500, confidence: float = CONFIDENCE, seed: int = 0) -> Evidence | None:
+    """Conditions on two columns or more, grown from synthetic rows until each is alone. None where there is none."""
+    if attacks < 1:
+        raise UsageError(f"attacks must be at least 1, got {attacks}")
+    start, generator = process_time(), np.random.default_rng(seed)
+    rows = generator.permutation(coded.synthetic.shape[1])
+    most = min(_MOST_COLUMNS, len(coded.names))
+    conditions = of_several_columns(coded, rows[:attacks], generator, most=most)
+    for more in range(1, _TRIES):
+        if len(conditions) >= attacks or more * attacks >= len(rows):
+            break
+        others = of_several_columns(coded, rows[more * attacks : (more + 1) * attacks], generator, most=most)
+        conditions = Conditions(
+            kinds=np.concatenate([conditions.kinds, others.kinds]),
+            codes=np.concatenate([conditions.codes, others.codes]),
+        ).different()
+    if not len(conditions):
+        return None
+    return _judged("singling out, several columns", conditions.some(slice(attacks)), coded, confidence, start)
+
+
+def _judged(attack: str, conditions: Conditions, coded: Coded, confidence: float, start: float) -> Evidence:
+    isolates = conditions.counts(coded.original) == 1
+    success = Rate(successes=int(isolates.sum()), n=len(conditions))
+    control = _luck(conditions, coded)
+    told = "so is it with a control table of other people" if coded.has_control else "luck can reach, without a control"
+    return beside(
+        attack,
+        success,
+        control,
+        seconds=process_time() - start,
+        confidence=confidence,
+        story=(
+            f"Of {success.n:,} conditions that hold for one synthetic row, {success.share:.1%} hold for exactly one "
+            f"real person; for {'at most ' if control.most < 1 else ''}{control.share:.1%} {told}.",
+        ),
+        details={
+            "by_column": _by_column(conditions, isolates, coded),
+            "examples": [conditions.said(int(place), coded) for place in np.flatnonzero(isolates)[:3]],
+        },
+    )
+
+
+def _luck(conditions: Conditions, coded: Coded) -> Rate:
+    """How often the conditions would isolate one of as many other people; a bound where the control has fewer.
+
+    Because: a condition of weight p isolates one of n people with probability n p (1-p)^(n-1), which is at most n/m
+        times what it is among m <= n people, and at most what it is for p = 1/n.
+    """
+    people, others = coded.original.shape[1], coded.control.shape[1]
+    if not others:
+        return Rate(successes=len(conditions), n=len(conditions), most=blind(people))
+    counts = conditions.counts(_some(coded.control, min(people, others)))
+    luck = int((counts == 1).sum())
+    if others >= people:
+        return Rate(successes=luck, n=len(conditions))
+    return Rate(successes=luck, n=len(conditions), times=people / others, most=blind(people))
+
+
+def blind(people: int) -> float:
+    """How often conditions made without knowledge of these people can isolate one of them; about 1/e.
+
+    >>> round(blind(10), 3), round(blind(100_000), 3)
+    (0.387, 0.368)
+    """
+    return float((1 - 1 / people) ** (people - 1))
+
+
+def _some(table: Codes, people: int) -> Codes:
+    """So many rows of a table, by chance."""
+    if people == table.shape[1]:
+        return table
+    return table[:, np.random.default_rng(people).permutation(table.shape[1])[:people]]
+
+
+def _by_column(conditions: Conditions, isolates: NDArray[np.bool_], coded: Coded) -> dict[str, dict[str, int]]:
+    used = conditions.kinds != ANY
+    return {
+        name: {"conditions": int(used[:, column].sum()), "isolate": int(isolates[used[:, column]].sum())}
+        for column, name in enumerate(coded.names)
+        if used[:, column].any()
+    }

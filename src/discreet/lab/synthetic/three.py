@@ -1,0 +1,103 @@
+"""Three synthetic tables of the same generated people: one that leaks, one that knows nobody, and Discreet's own."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import closing
+from functools import partial
+
+import pyarrow as pa
+
+from discreet.lab import pictures
+from discreet.lab.evidence import Evidence
+from discreet.lab.synthetic.coded import coded
+from discreet.lab.synthetic.ours import publisher
+from discreet.lab.synthetic.shadow import shadow
+from discreet.lab.synthetic.suite import run
+from discreet.lab.worlds.town import COLUMNS, apart, jittered, town
+
+EPSILON = 1.0
+PEOPLE = 2_000
+#: Shadow models are fitted to so few people, where one counts most.
+FEW = 100
+RELEASES = 24
+
+_LEAKY, _APART, _OURS = "jittered copy", "independent", f"Discreet, epsilon {EPSILON:g}"
+
+
+def demo(*, people: int = PEOPLE, attacks: int = 500, releases: int = RELEASES) -> Evidence:
+    """Attack the three, and play the shadow-model game against the first and the last."""
+    everybody = town(3 * people)
+    original, control, elsewhere = (everybody.slice(start * people, people) for start in range(3))
+    ours = publisher(table="town", columns=COLUMNS, epsilon=EPSILON, model="mst")
+    with closing(ours(original)) as tables:
+        made = {_LEAKY: jittered(original), _APART: apart(elsewhere), _OURS: next(tables)}
+    found = {
+        name: run(coded(original, each, control), attacks=attacks, epsilon=EPSILON if name == _OURS else None)
+        for name, each in made.items()
+    }
+    games = _games(releases)
+    return _evidence(found, games)
+
+
+def _games(releases: int) -> dict[str, Evidence]:
+    """Shadow models, against a target whom nobody is like. The simplest model: it is fitted a hundred times."""
+    small = town(FEW)
+    ours = publisher(table="town", columns=COLUMNS, epsilon=EPSILON, model="independent")
+    target = _unlike(small)
+    return {
+        _LEAKY: shadow(_jittered, small, target=target, releases=releases),
+        _OURS: shadow(ours, small, target=target, releases=releases, epsilon=EPSILON),
+    }
+
+
+def _unlike(table: pa.Table) -> int:
+    """The person whose values are rarest, column by column."""
+    rarity = [0] * table.num_rows
+    for column in table.columns:
+        counts = {each["values"]: each["counts"] for each in column.value_counts().to_pylist()}
+        rarity = [sum_ + counts[value] for sum_, value in zip(rarity, column.to_pylist(), strict=True)]
+    return rarity.index(min(rarity))
+
+
+def _jittered(table: pa.Table) -> Generator[pa.Table]:
+    seed = 0
+    while True:
+        yield jittered(table, seed=seed)
+        seed += 1
+
+
+def _evidence(found: dict[str, list[Evidence]], games: dict[str, Evidence]) -> Evidence:
+    leaky = max(found[_LEAKY], key=lambda each: each.interval[0] - each.chance)
+    story = [f"Synthetic does not mean anonymous. The strongest attack on the {_LEAKY} is {leaky.attack}."]
+    for name, attacks in found.items():
+        told = ", ".join(f"{each.attack} {each.success:.0%} (others {each.chance:.0%})" for each in attacks)
+        story.append(f"{name}: {told}.")
+    ours = games[_OURS]
+    story.append(
+        f"Shadow models tell whether one person's row was there {games[_LEAKY].success:.0%} of the time on the "
+        f"{_LEAKY} and {ours.success:.0%} on Discreet's tables, where nobody can do better than {ours.bound:.0%}."
+    )
+    return Evidence(
+        attack="synthetic",
+        success=leaky.success,
+        chance=leaky.chance,
+        n=leaky.n,
+        seconds=sum(each.seconds for each in [*(one for all_ in found.values() for one in all_), *games.values()]),
+        interval=leaky.interval,
+        confidence=leaky.confidence,
+        story=tuple(story),
+        details={
+            "strongest": leaky.attack,
+            "releases": {name: {each.attack: each.to_data() for each in attacks} for name, attacks in found.items()},
+            "leaks": {name: [each.attack for each in attacks if each.breaks] for name, attacks in found.items()},
+            "shadow": {name: each.to_data() for name, each in games.items()},
+        },
+        picture=partial(_picture, found, games),
+    )
+
+
+def _picture(found: dict[str, list[Evidence]], games: dict[str, Evidence]) -> str:
+    values = {name: (attacks[0].success, 0.5) for name, attacks in found.items()}
+    values |= {f"{name.split(',')[0]}: shadow models": (each.success, 0.5) for name, each in games.items()}
+    return pictures.against("Whose row was in it? Membership told right", values, mark="chance")

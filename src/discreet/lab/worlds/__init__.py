@@ -1,0 +1,1 @@
+"""Generated data for the attacks. Its randomness may be seeded: nobody lives in these worlds, so it protects nobody."""

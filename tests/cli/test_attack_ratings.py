@@ -1,0 +1,63 @@
+"""`discreet attack ratings`, end to end."""
+
+import random
+
+import pytest
+
+from clinic import run, say
+
+
+@pytest.fixture
+def files(tmp_path):
+    draw = random.Random(1)
+    rows = [
+        (user, item, draw.randint(1, 5), f"2006-{draw.randint(1, 12):02d}-{draw.randint(1, 28):02d}")
+        for user in range(80)
+        for item in draw.sample(range(60), 15)
+    ]
+    write(tmp_path / "ratings.csv", "user,item,stars,day", rows)
+    write(
+        tmp_path / "known.csv", "user,item,stars,day,record", [(f"n{row[0]}", *row[1:], row[0]) for row in rows[:150]]
+    )
+    return str(tmp_path / "ratings.csv"), str(tmp_path / "known.csv")
+
+
+def write(path, head, rows):
+    path.write_text("\n".join([head, *(",".join(map(str, row)) for row in rows)]) + "\n")
+
+
+def test_on_a_file(files, tmp_path, capsys):
+    words = ["--known", "6", "--wrong", "1", "--days", "5", "--targets", "60"]
+    code, found, _ = run(capsys, tmp_path, "attack", "ratings", files[0], *words)
+    assert code == 0 and found["n"] == 60 and found["success"] > 0.9 and found["chance"] == 1 / 80
+    code, found, _ = run(capsys, tmp_path, "attack", "ratings", files[0], "--no-dates", "--targets", "20")
+    assert code == 0 and found["details"]["days"] is None
+    code, found, _ = run(capsys, tmp_path, "attack", "ratings", files[0], "--columns", "user,item,stars")
+    assert code == 0 and found["details"]["days"] is None
+
+
+def test_on_people_who_are_known(files, tmp_path, capsys):
+    code, found, _ = run(capsys, tmp_path, "attack", "ratings", *files, "--truth", "record")
+    assert code == 0 and found["n"] == 10 and found["success"] == 1
+
+
+def test_on_the_generated_service(tmp_path, capsys):
+    code, told, _ = say(capsys, tmp_path, "attack", "ratings", "--known", "4", "--wrong", "0", "--targets", "50")
+    assert code == 0 and "out of 20,000" in told
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["ratings", "known", "--known", "3"], "nothing is drawn"),
+        (["ratings", "--truth", "record"], "none is given"),
+        (["--columns", "a,b,c"], "needs a file"),
+        (["ratings", "--columns", "user,item"], "are no ratings"),
+        (["ratings", "--no-dates", "--days", "3"], "contradict"),
+        (["ratings", "--known", "0", "--wrong", "0"], "cannot be wrong"),
+    ],
+)
+def test_wrong_usage(files, tmp_path, capsys, words, told):
+    paths = {"ratings": files[0], "known": files[1]}
+    code, out, err = say(capsys, tmp_path, "attack", "ratings", *(paths.get(word, word) for word in words))
+    assert code == 2 and told in out + err

@@ -1,0 +1,61 @@
+"""`discreet attack synthetic` on files."""
+
+import json
+
+import pytest
+from pyarrow import csv, parquet
+
+from clinic import run
+from discreet.lab.worlds.town import town
+
+EVIDENCE = {"attack", "success", "chance", "bound", "confidence_interval", "n", "seconds", "details"}
+
+
+@pytest.fixture
+def files(tmp_path):
+    everybody = town(300)
+    csv.write_csv(everybody.slice(0, 150), tmp_path / "original.csv")
+    parquet.write_table(everybody.slice(0, 150), tmp_path / "synthetic.parquet")
+    csv.write_csv(everybody.slice(150), tmp_path / "control.csv")
+    return tmp_path
+
+
+def test_files_are_attacked_and_drawn(files, capsys):
+    words = ["original.csv", "synthetic.parquet", "--control", "control.csv", "--secret", "illness"]
+    paths = [str(files / word) if "." in word else word for word in words]
+    drawn = files / "picture.svg"
+    code, told, _ = run(capsys, files, "attack", "synthetic", *paths, "--known", "age,income", "--plot", str(drawn))
+    assert code == 0
+    assert set(told) == EVIDENCE
+    assert told["attack"] == "synthetic" and told["success"] > 0.9
+    assert "membership inference" in told["details"]["leaks"]
+    assert list(told["details"]["attacks"]["attribute inference"]["details"]["by_column"]) == ["illness"]
+    assert drawn.read_text().startswith("<svg")
+
+
+def test_a_claim_is_judged(files, capsys):
+    tables = [str(files / name) for name in ("original.csv", "synthetic.parquet")]
+    control = ("--control", str(files / "control.csv"))
+    code, told, _ = run(capsys, files, "attack", "synthetic", *tables, *control, "--epsilon", "1", "--delta", "1e-6")
+    assert code == 0
+    assert told["bound"] == pytest.approx(0.731, abs=0.001)
+    assert told["confidence_interval"][0] > told["bound"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["original.csv"], "which synthetic table"),
+        (["--secret", "age"], "which tables"),
+        (["original.csv", "missing.csv"], "no file"),
+        (["original.csv", "synthetic.parquet", "--secret", "nobody"], "do not share a column"),
+        (["original.csv", "synthetic.parquet", "--delta", "1e-6"], "without --epsilon"),
+        (["original.csv", "synthetic.parquet", "--epsilon", "-1"], "epsilon"),
+        (["original.csv", "synthetic.parquet", "--plot", "picture.png"], "no .svg"),
+    ],
+)
+def test_wrong_words_are_told(files, capsys, words, said):
+    paths = [str(files / word) if word.endswith((".csv", ".parquet")) else word for word in words]
+    code, told, _ = run(capsys, files, "attack", "synthetic", *paths)
+    assert code == 2
+    assert said in json.dumps(told)

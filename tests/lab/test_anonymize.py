@@ -1,0 +1,184 @@
+"""Releases: every class meets what was asked, Mondrian stops only where it must, the lattice finds the best."""
+
+import itertools
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from discreet.errors import UsageError
+from discreet.lab.anonymize import Criteria, anonymize, check
+from discreet.lab.anonymize.classes import group, group_codes
+from discreet.lab.anonymize.coding import code
+from discreet.lab.anonymize.criteria import spreads
+from discreet.lab.anonymize.ladders import automatic
+from discreet.lab.anonymize.lattice import Search
+from discreet.lab.anonymize.mondrian import partition
+from lab.anonymity_tables import QUASI, holes, people
+
+ASKED = [
+    {"k": 5},
+    {"k": 5, "l": 3},
+    {"k": 3, "l": 2.5, "entropy": True},
+    {"k": 4, "t": 0.3},
+    {"k": 5, "l": 2, "t": 0.4},
+]
+
+
+SAME = ("k", "l", "t", "classes", "rows", "unique_share", "homogeneous_share", "entropy_l")
+
+
+def meets(found, asked):
+    assert found.k >= asked["k"]
+    assert (found.entropy_l if asked.get("entropy") else found.l) >= asked.get("l", 1) - 1e-9
+    assert found.t <= asked.get("t", 1) + 1e-9
+
+
+@pytest.mark.parametrize("method", ["mondrian", "lattice"])
+@pytest.mark.parametrize("asked", ASKED, ids=str)
+@pytest.mark.parametrize("sensitive", [["ill"], ["wage"], ["ill", "wage"]], ids=str)
+def test_a_release_meets_what_was_asked_and_check_says_the_same(method, asked, sensitive):
+    table = holes(400, 7)
+    quasi = ["city", "age", "sex"]
+    made = anonymize(table, quasi=quasi, sensitive=sensitive, method=method, **asked)
+    found = check(made.table, quasi=quasi, sensitive=sensitive)
+    meets(found, asked)
+    plain = [{name: seen[name] for name in SAME} for seen in (found.to_data(), made.after.to_data())]
+    assert plain[0] == pytest.approx(plain[1], abs=1e-12)
+    assert found.rows == 400 - made.left_out
+    assert made.left_out <= (0 if method == "mondrian" else 20)
+    assert 0 < made.loss < 1
+
+
+def test_only_named_columns_are_released_and_in_no_telling_order():
+    table = people(400, 6, 1)
+    made = anonymize(table, quasi=QUASI, sensitive=["illness"], k=5).table
+    assert made.column_names == [*QUASI, "illness"]
+    backwards = table.take(list(range(399, -1, -1)))
+    assert anonymize(backwards, quasi=QUASI, sensitive=["illness"], k=5).table.equals(made)
+
+
+def cuts(codes, k):
+    """Every cut of a box in one column that leaves k rows on both sides."""
+    for column in codes:
+        for at in np.unique(column)[1:]:
+            low = column < at
+            if k <= low.sum() <= len(column) - k:
+                yield low
+
+
+@pytest.mark.parametrize("k", [1, 2, 5, 10])
+def test_mondrian_cuts_until_no_cut_keeps_k(k):
+    columns = code(holes(500, 3), ["city", "age", "sex"])
+    classes = partition(columns, (), Criteria(k=k))
+    assert classes.sizes.min() >= k
+    assert len(classes.sizes) > 500 / (8 * k)
+    codes = np.stack([column.codes for column in columns])
+    for number in range(len(classes.sizes)):
+        assert not list(cuts(codes[:, classes.ids == number], k))
+
+
+def test_mondrians_boxes_do_not_overlap():
+    columns = code(holes(500, 4), ["city", "age", "sex"])
+    classes = partition(columns, (), Criteria(k=3))
+    codes = np.stack([column.codes for column in columns])
+    boxes = [
+        (codes[:, classes.ids == number].min(axis=1), codes[:, classes.ids == number].max(axis=1))
+        for number in range(len(classes.sizes))
+    ]
+    for (low, high), (other_low, other_high) in itertools.combinations(boxes, 2):
+        assert ((low > other_high) | (other_low > high)).any()
+
+
+def test_mondrian_refuses_a_cut_whose_half_falls_short():
+    table = pa.table({"age": [1, 1, 2, 2], "s": ["a", "a", "a", "b"]})
+    columns, sensitive = code(table, ["age"]), code(table, ["s"])
+    assert len(partition(columns, sensitive, Criteria(k=2)).sizes) == 2
+    assert len(partition(columns, sensitive, Criteria(k=2, l=2)).sizes) == 1
+    assert len(partition(columns, sensitive, Criteria(k=2, t=0.24)).sizes) == 1
+    assert len(partition(columns, sensitive, Criteria(k=2, t=0.25)).sizes) == 2
+
+
+def brute(columns, ladders, sensitive, criteria, allowed):
+    """The least loss over all nodes, by looking at every one, and how many rows it keeps."""
+    rows, best = len(columns[0].codes), (np.inf, None)
+    for node in itertools.product(*(range(len(ladder.levels)) for ladder in ladders)):
+        levels = [ladder.levels[level] for ladder, level in zip(ladders, node, strict=True)]
+        codes = [level.groups[column.codes] for level, column in zip(levels, columns, strict=True)]
+        kept = np.arange(rows)
+        while len(kept):
+            classes = group_codes([one[kept] for one in codes], [len(level.labels) for level in levels])
+            short = classes.sizes < criteria.k
+            if criteria.needs_sensitive:
+                for found in spreads(classes, [column.take(kept) for column in sensitive]):
+                    # the lattice leaves out what is too small or too few first, then what falls short of the rest
+                    few = short | (found.distinct < criteria.l - 1e-9)
+                    short = few if few.any() else short | criteria.short(found)
+            if not short.any():
+                break
+            kept = kept[~short[classes.ids]]
+        if rows - len(kept) > allowed or not len(kept):
+            continue
+        lost = np.mean([level.loss()[column.codes[kept]].sum() for level, column in zip(levels, columns, strict=True)])
+        best = min(best, ((lost + rows - len(kept)) / rows, node))
+    return best
+
+
+@pytest.mark.parametrize("suppress", [0.0, 0.05, 0.3])
+@pytest.mark.parametrize("asked", ASKED, ids=str)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_lattice_finds_the_best_of_all_nodes(suppress, asked, seed):
+    table = holes(150, seed)
+    columns, sensitive = code(table, ["city", "age", "sex"]), code(table, ["ill"])
+    ladders = [automatic(column) for column in columns]
+    found = Search(columns, ladders, sensitive, Criteria(**asked), suppress).best()
+    loss, node = brute(columns, ladders, sensitive, Criteria(**asked), int(suppress * 150))
+    assert found.loss == pytest.approx(loss, abs=1e-12)
+    assert found.node == node
+    assert found.nodes == np.prod([len(ladder.levels) for ladder in ladders])
+
+
+def test_pruning_saves_work():
+    table = people(3000, 60, 5)
+    columns = code(table, [*QUASI, "wage"])
+    found = Search(columns, [automatic(column) for column in columns], (), Criteria(k=10), 0.02).best()
+    assert found.tried < found.nodes / 4
+
+
+def test_hopeless_levels_never_hide_the_top():
+    """A table that only one class can protect."""
+    table = pa.table({"a": [1, 2, 3, 4], "b": ["x", "y", "z", "w"]})
+    made = anonymize(table, quasi=["a", "b"], k=4, method="lattice", suppress=0.0)
+    assert set(made.table["a"].to_pylist()) == set(made.table["b"].to_pylist()) == {"*"}
+    assert made.loss == 1
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"k": 21}, "no class can have 21"),
+        ({"k": 2, "l": 9}, "not 9"),
+        ({"k": 2, "l": 3.99, "entropy": True}, "an entropy for l"),
+        ({"k": 2, "method": "magic"}, "no method"),
+        ({"k": 2, "suppress": 0.1}, "leaves nobody out"),
+        ({"k": 2, "suppress": 1.0, "method": "lattice"}, "between 0 and 1"),
+        ({"k": 2, "l": 2, "sensitive": []}, "about a sensitive column"),
+    ],
+)
+def test_what_cannot_be_is_refused(asked, said):
+    with pytest.raises(UsageError, match=said):
+        anonymize(holes(20, 1), **{"quasi": ["city"], "sensitive": ["ill"], **asked})
+
+
+def test_too_many_combinations_are_refused(monkeypatch):
+    monkeypatch.setattr("discreet.lab.anonymize.lattice.MOST", 10)
+    with pytest.raises(UsageError, match="combinations of levels"):
+        anonymize(holes(50, 1), quasi=["city", "age"], k=2, method="lattice")
+
+
+def test_classes_of_a_release_are_the_classes_that_were_made():
+    columns = code(holes(500, 8), ["city", "age", "sex"])
+    made = anonymize(holes(500, 8), quasi=["city", "age", "sex"], k=3)
+    assert sorted(group(code(made.table, ["city", "age", "sex"])).sizes) == sorted(
+        partition(columns, (), Criteria(k=3)).sizes
+    )

@@ -1,0 +1,93 @@
+"""The registry of attacks, and the page of what they found."""
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from importlib import import_module
+
+import pytest
+
+from discreet.lab import pictures
+from discreet.lab.evidence import Evidence
+from discreet.lab.registry import ATTACKS
+from discreet.lab.report import page, percent, verdict
+
+NAMES = [
+    *("linkage", "ratings", "sampling", "homogeneity", "background", "minimality", "intersection", "differencing"),
+    *("averaging", "reconstruction", "census", "auditing", "floats", "synthetic"),
+]
+
+
+def found(success=0.9, **more):
+    more = {"chance": 0.5, "n": 100, "seconds": 1.0, "interval": (success - 0.05, success + 0.05), **more}
+    return Evidence(attack="example", success=success, **more)
+
+
+def test_every_subject_is_listed_once():
+    assert [listed.name for listed in ATTACKS] == NAMES
+
+
+@pytest.mark.parametrize("listed", ATTACKS, ids=lambda listed: listed.name)
+def test_every_attack_exists_and_is_a_verb(listed):
+    from discreet.cli.attacks import attack_app
+
+    module, _, function = listed.where.partition(":")
+    assert callable(getattr(import_module(module), function))
+    verbs = {command.name or command.callback.__name__ for command in attack_app.registered_commands}
+    assert listed.name in verbs
+
+
+@pytest.mark.parametrize(
+    "listed", [each for each in ATTACKS if each.held and each.name != "synthetic"], ids=lambda listed: listed.name
+)
+def test_what_stands_was_tried(listed):
+    """Where an attack is said to have been tried on what withstands it, the share is there, and near chance."""
+    evidence = listed.run()
+    assert evidence.breaks
+    assert listed.withstood(evidence) < 0.75 < evidence.success
+
+
+def test_what_is_no_evidence_is_refused():
+    with pytest.raises(TypeError, match="no evidence"):
+        replace(ATTACKS[0], where="builtins:dict").run()
+
+
+class Outside(HTMLParser):
+    """What a page would fetch."""
+
+    def __init__(self):
+        super().__init__()
+        self.fetched, self.ids, self.links = [], [], []
+
+    def handle_starttag(self, tag, attributes):
+        told = dict(attributes)
+        self.ids.append(told.get("id"))
+        self.fetched += [tag] * (tag in {"script", "link", "img", "iframe", "object", "embed"})
+        self.fetched += [told[name] for name in ("src", "srcset", "data", "xlink:href") if name in told]
+        if tag == "a":
+            self.links.append(told["href"])
+
+
+def test_the_page_needs_nothing_else_and_holds_every_attack():
+    def picture():
+        return pictures.bars("<title>", {"one & two": 0.5}, marks={"chance": 0.5})
+
+    evidence = found(story=("A <b>bold</b> tale.",), picture=picture, bound=0.7)
+    text = page([(listed, evidence) for listed in ATTACKS], version="1.2.3")
+    seen = Outside()
+    seen.feed(text)
+    assert not seen.fetched
+    assert "url(" not in text and "@import" not in text
+    assert {f"#{name}" for name in NAMES} == set(seen.links) and set(NAMES) <= set(seen.ids)
+    assert "<b>bold</b>" not in text and "&lt;b&gt;bold" in text
+    assert len(re.findall("<svg", text)) == len(NAMES)
+    assert text.count("<style>") == 1  # a picture's own would reach the whole page
+    assert "prefers-color-scheme: dark" in text and "width=device-width" in text and "@media print" in text
+    assert f"{len(NAMES)} of them do surely better" in text
+
+
+def test_the_verdict_holds_success_against_chance_and_bound():
+    assert "falls" in verdict(found(0.9))
+    assert "stands" in verdict(found(0.52))
+    assert "stands" in verdict(found(0.7, bound=0.73))
+    assert percent(0.5) == "50.0%"

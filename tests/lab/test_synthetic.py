@@ -1,0 +1,297 @@
+"""Attacks on synthetic tables: they see a copy, do not cry wolf, and count what brute force counts.
+
+The worlds and the attacks are seeded, so nothing here hangs on luck, but for Discreet's own noise.
+"""
+
+import datetime
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from discreet.errors import UsageError
+from discreet.lab.evidence import best_under
+from discreet.lab.registry import ATTACKS
+from discreet.lab.synthetic import attack, coded, demo, density_ratio, inference, multivariate, publisher, shadow
+from discreet.lab.synthetic.control import Rate, excess
+from discreet.lab.synthetic.distance import nearest
+from discreet.lab.synthetic.membership import threshold
+from discreet.lab.synthetic.predicates import ANY, AT_LEAST, AT_MOST, EQUAL, of_one_column, of_several_columns
+from discreet.lab.synthetic.suite import run
+from discreet.lab.synthetic.three import _jittered, _unlike
+from discreet.lab.worlds.town import COLUMNS, apart, jittered, town
+
+ALL = {
+    "membership inference",
+    "attribute inference",
+    "singling out, one column",
+    "singling out, several columns",
+    "nearest record",
+}
+
+
+def halves(people, seed=1):
+    everybody = town(2 * people, seed=seed)
+    return everybody.slice(0, people), everybody.slice(people)
+
+
+def odd_table(rows=60, seed=3):
+    """Names with spaces and quotes, NULLs, a constant, nothing at all, one different value in each row, nested ones."""
+    chance = np.random.default_rng(seed)
+    number = [None if chance.random() < 0.2 else float(chance.integers(0, 40)) for _ in range(rows)]
+    return pa.table(
+        {
+            "petal length (cm)": number,
+            'it\'s "quoted"; drop table': chance.choice(["a'b", 'c"d', "e f", ""], rows),
+            "constant": ["same"] * rows,
+            "nothing": pa.nulls(rows),
+            "id": [f"secret-{chance.integers(10**12)}" for _ in range(rows)],
+            "not a number": [math.nan if value is None else value for value in number],
+            "day": [datetime.date(2020, 1, 1) + datetime.timedelta(int(chance.integers(9))) for _ in range(rows)],
+            "list": pa.array([[int(chance.integers(3))] for _ in range(rows)]),
+            "yes": pa.array(chance.random(rows) < 0.5),
+        }
+    )
+
+
+def test_a_copy_is_seen_by_every_attack():
+    original, control = halves(400)
+    found = attack(original, original, control)
+    assert set(found.details["leaks"]) == ALL == set(found.details["attacks"])
+    assert found.breaks
+    told = found.details["attacks"]
+    assert told["membership inference"]["success"] > 0.95
+    assert told["singling out, several columns"]["success"] == 1
+    assert told["nearest record"]["details"]["copies"]["original"]["share"] == 1
+    assert found.picture().startswith("<svg")
+
+
+def test_a_jittered_copy_is_seen_too():
+    original, control = halves(400)
+    assert set(attack(original, jittered(original), control).details["leaks"]) >= ALL - {
+        "singling out, several columns"
+    }
+
+
+def test_fresh_people_and_independent_columns_are_not_accused():
+    """Each suite is wrong at most once in 20: 30 suites of honest tables, and five accusations would be far too many."""
+    accused = 0
+    for seed in range(15):
+        everybody = town(900, seed=100 + seed)
+        original, control, others = (everybody.slice(start, 300) for start in (0, 300, 600))
+        for honest in (others, apart(others)):
+            accused += bool(attack(original, honest, control, attacks=120, seed=seed).details["leaks"])
+    assert accused < 5
+
+
+def test_guesses_are_judged_on_people_that_were_not_learned_from():
+    """A threshold that is judged where it was learned looks better than a coin; 3,000 guesses about fresh people do not."""
+    right = []
+    for seed in range(25):
+        everybody = town(600, seed=300 + seed)
+        original, control, others = (everybody.slice(start, 200) for start in (0, 200, 400))
+        right.append(density_ratio(coded(original, others, control), attacks=120, seed=seed).success)
+    assert np.mean(right) < 0.52
+
+
+def test_a_smaller_control_only_makes_accusations_harder():
+    everybody = town(700, seed=9)
+    original, control, others = everybody.slice(0, 300), everybody.slice(300, 100), everybody.slice(400)
+    held = coded(original, original, control)
+    found = multivariate(held)
+    full = multivariate(coded(original, original, everybody.slice(300, 300)))
+    assert found.success == full.success == 1
+    assert found.breaks and full.breaks
+    assert found.chance > full.chance  # a bound on luck, not luck itself
+    assert not multivariate(coded(original, others, control)).breaks
+
+
+def test_without_a_control_luck_is_taken_at_its_most():
+    original, _ = halves(200)
+    found = attack(original, original)
+    assert set(found.details["attacks"]) == ALL - {"membership inference", "nearest record"}
+    assert found.details["attacks"]["singling out, several columns"]["chance"] == pytest.approx(1 / math.e, abs=0.01)
+    assert "--control" in found.story[-1]
+    assert set(found.details["leaks"]) == set(found.details["attacks"])
+
+
+def test_odd_columns_are_attacked_like_others():
+    table = odd_table()
+    other = odd_table(seed=4)
+    found = attack(table, table, other, attacks=60)
+    assert set(found.details["leaks"]) == ALL
+    assert found.details["columns"] == table.column_names
+    by_column = found.details["attacks"]["singling out, several columns"]["details"]["by_column"]
+    assert 'it\'s "quoted"; drop table' in by_column
+    assert not {"constant", "nothing"} & set(by_column)  # they can isolate nobody
+    one = found.details["attacks"]["singling out, one column"]["details"]["by_column"]
+    assert set(one) > {"id"}  # one column with many values does not stand for all
+    assert "secret-" not in str(found.story) + str(found.details) + str(by_column) + str(one)  # nobody's value is told
+
+
+def test_tables_whose_types_differ_meet():
+    whole = pa.table({"n": [1, 2, 3, None], "t": ["1", "2", "x", None]})
+    parts = pa.table({"n": [1.0, 2.5, 3.0, math.nan], "t": pa.array([1.0, 2.0, None, 4.5])})
+    held = coded(whole, parts)
+    assert held.ordered == (True, False)
+    assert held.original[0].tolist() == [1, 2, 4, 0] and held.synthetic[0].tolist() == [1, 3, 4, 0]
+    assert held.original[1, :2].tolist() == held.synthetic[1, :2].tolist()  # 1 and 1.0 are the same
+    assert held.original[1, 3] == held.synthetic[1, 2] == 0
+
+
+def test_long_numbers_are_not_blurred():
+    held = coded(pa.table({"id": [2**60, 2**60 + 1]}), pa.table({"id": [2**60 + 1, 2**60 + 2]}))
+    assert held.original[0].tolist() == [1, 2] and held.synthetic[0].tolist() == [2, 3]
+
+
+def holds(kind, code, limit):
+    return {ANY: True, EQUAL: code == limit, AT_MOST: 0 < code <= limit, AT_LEAST: code >= limit}[kind]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_conditions_count_what_brute_force_counts(seed):
+    held = coded(odd_table(40, seed), odd_table(50, seed + 10))
+    generator = np.random.default_rng(seed)
+    several = of_several_columns(held, np.arange(50), generator, most=6)
+    assert len(several) > 10
+    for conditions in (several, *of_one_column(held)):
+        for table in (held.original, held.synthetic):
+            brute = [
+                sum(all(map(holds, kinds, row, limits)) for row in table.T.tolist())
+                for kinds, limits in zip(conditions.kinds.tolist(), conditions.codes.tolist(), strict=True)
+            ]
+            assert conditions.counts(table).tolist() == brute
+        assert (conditions.counts(held.synthetic) == 1).all()
+    assert ((several.kinds != ANY).sum(axis=1) > 1).all()
+    told = {(*kinds, *codes) for kinds, codes in zip(several.kinds.tolist(), several.codes.tolist(), strict=True)}
+    assert len(told) == len(several)
+    assert {EQUAL, AT_MOST, AT_LEAST} <= set(several.kinds.ravel().tolist())
+
+
+def test_distances_are_those_of_the_definition():
+    table = odd_table(30)
+    held = coded(table, odd_table(20, 5))
+
+    def far(column, one, other):
+        if one == other:
+            return 0.0
+        if not held.ordered[column] or 0 in (one, other):
+            return 1.0
+        return 0.5 + 0.5 * abs(float(held.places[column][one]) - float(held.places[column][other]))
+
+    brute = [
+        min(sum(map(far, range(9), own, row)) for row in held.synthetic.T.tolist()) for own in held.original.T.tolist()
+    ]
+    assert nearest(held, held.original, held.synthetic) == pytest.approx(brute, abs=1e-5)
+
+
+def test_the_threshold_is_the_best_there_is():
+    generator = np.random.default_rng(0)
+    for _ in range(50):
+        members, others = generator.integers(0, 6, 12) + 1.0, generator.integers(0, 6, 12) * 1.0
+        best = max(
+            (members >= limit).sum() + (others < limit).sum() for limit in [*members, *others, math.inf, -math.inf]
+        )
+        limit = threshold(members, others)
+        assert (members >= limit).sum() + (others < limit).sum() == best
+
+
+def test_the_interval_of_a_difference_holds():
+    low, high = excess(Rate(successes=600, n=1000), Rate(successes=400, n=1000), 0.95)
+    assert 0 < low < 0.2 < high
+    assert excess(Rate(successes=430, n=1000), Rate(successes=400, n=1000), 0.95)[0] < 0
+    assert Rate(successes=0, n=0).interval(0.95) == (0.0, 1.0)
+    bounded = Rate(successes=20, n=100, times=3.0, most=0.4)
+    assert bounded.share == 0.4 and bounded.interval(0.95)[1] == 0.4
+
+
+def test_a_secret_and_what_is_known_can_be_named():
+    original, control = halves(300)
+    held = coded(original, original, control)
+    copied = inference(held, secret="illness", known=["age", "income", "ward"])
+    assert copied.success > 0.9 > 0.6 > copied.chance
+    assert list(copied.details["by_column"]) == ["illness"]
+    assert copied.details["known"] == ["age", "income", "ward"]
+    little = inference(held, secret="illness", known=["sex"])
+    assert not little.breaks
+
+
+def test_a_claim_is_held_against_membership():
+    original, control = halves(300)
+    found = attack(original, original, control, epsilon=1.0)
+    assert found.details["strongest"] == "membership inference"
+    assert found.bound == best_under(1.0) and found.breaks
+    assert not attack(original, control, town(300, seed=77), epsilon=1.0).breaks
+
+
+def test_tiny_tables_do_not_fail():
+    original, control = halves(4)
+    found = run(coded(original.slice(0, 2), original.slice(0, 2), control))
+    assert found and not any(each.breaks for each in found if each.chance == 0.5)
+    one = pa.table({"a": [1]})
+    assert not attack(one, one).breaks  # one person of one is isolated by anything
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda t: attack(t, pa.table({"z": [1]})), "no column in common"),
+        (lambda t: attack(t, t.slice(0, 0)), "synthetic table has no rows"),
+        (lambda t: attack(t, t, secret="agee"), "do not share a column 'agee'"),
+        (lambda t: attack(t, t, secret="age", known=["age"]), "cannot be known"),
+        (lambda t: attack(t, t, epsilon=1.0), "needs a control"),
+        (lambda t: attack(t, t, attacks=0), "at least 1"),
+        (lambda t: density_ratio(coded(t, t)), "needs a control"),
+        (lambda t: attack(pa.table({"n": pa.nulls(3)}), pa.table({"n": pa.nulls(3)})), "can be attacked"),
+        (lambda t: shadow(lambda rows: iter([]), t, target=40), "no row 40"),
+        (lambda t: shadow(lambda rows: (rows for _ in range(3)), t, target=0, releases=5), "made 3 synthetic tables"),
+    ],
+)
+def test_what_cannot_be_attacked_is_said(call, said):
+    with pytest.raises(UsageError, match=said):
+        call(town(20))
+
+
+def test_columns_that_are_not_shared_are_told():
+    original, control = halves(60)
+    found = attack(original, original.drop_columns(["age"]), control, attacks=50)
+    assert found.details["left_out"] == ["age"]
+    assert "age" in found.story[-1]
+
+
+def test_shadow_models_win_against_a_copy_and_not_beyond_epsilon_against_discreet():
+    """At a confidence where a correct build fails less than once in a million; the same game catches the copy."""
+    small = town(60)
+    target, surely = _unlike(small), 1 - 1e-6
+    leaky = shadow(_jittered, small, target=target, releases=100, epsilon=1.0, confidence=surely)
+    assert leaky.breaks
+    ours = publisher(table="town", columns=COLUMNS, epsilon=1.0, model="independent")
+    found = shadow(ours, small, target=target, releases=32, epsilon=1.0, confidence=surely)
+    assert found.bound == pytest.approx(math.e / (1 + math.e))
+    assert not found.breaks
+
+
+def test_the_publisher_leaves_nothing_behind(monkeypatch, tmp_path):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    before = dict(__import__("os").environ)
+    releases = publisher(table="town", columns=COLUMNS, epsilon=2.0, model="mst")(town(80))
+    one, two = next(releases), next(releases)
+    assert one.column_names == town(1).column_names
+    assert not one.equals(two)  # fitted anew
+    assert dict(__import__("os").environ) == before
+    releases.close()
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_demo_tells_the_three_apart():
+    found = demo(people=300, attacks=150, releases=2)
+    assert found.attack == "synthetic" and found.breaks
+    leaks = found.details["leaks"]
+    assert len(leaks["jittered copy"]) >= 4
+    assert leaks["independent"] == []
+    assert set(found.details["releases"]) == {"jittered copy", "independent", "Discreet, epsilon 1"}
+    assert found.details["shadow"]["Discreet, epsilon 1"]["bound"] == best_under(1.0)
+    assert "Discreet" in found.picture()
+    (listed,) = (each for each in ATTACKS if each.name == "synthetic")
+    assert listed.withstood(found) < 0.9
