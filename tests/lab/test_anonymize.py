@@ -11,6 +11,7 @@ from discreet.lab.anonymize import Criteria, anonymize, check
 from discreet.lab.anonymize.classes import group, group_codes
 from discreet.lab.anonymize.coding import code
 from discreet.lab.anonymize.criteria import spreads
+from discreet.lab.anonymize.hierarchy import build
 from discreet.lab.anonymize.ladders import automatic
 from discreet.lab.anonymize.lattice import Search
 from discreet.lab.anonymize.mondrian import partition
@@ -136,6 +137,27 @@ def test_the_lattice_finds_the_best_of_all_nodes(suppress, asked, seed):
     assert found.loss == pytest.approx(loss, abs=1e-12)
     assert found.node == node
     assert found.nodes == np.prod([len(ladder.levels) for ladder in ladders])
+
+
+def test_entropy_is_not_monotone_where_rows_may_be_left_out():
+    """Two even towns, each joined with a one-sided one at level 1: there nothing is left, at level 0 nearly all is."""
+    towns = {"A": (50, 50), "B": (10, 0), "C": (45, 45), "D": (0, 10)}
+    rows = [
+        (town, value) for town, counts in towns.items() for value, n in zip("xy", counts, strict=True) for _ in range(n)
+    ]
+    table = pa.table({"town": [town for town, _ in rows], "s": [value for _, value in rows]})
+    columns, sensitive = code(table, ["town"]), code(table, ["s"])
+    ladders = [build(columns[0], [["AB", "AB", "CD", "CD"]])]
+    found = Search(columns, ladders, sensitive, Criteria(k=2, l=1.999, entropy=True), 0.1).best()
+    assert found.node == (0,) and found.kept.sum() == 190
+
+
+def test_ranks_are_those_of_what_is_released():
+    """The class that is left out held the only wages between the others: distances are counted without them."""
+    table = pa.table({"town": ["A"] * 10 + ["B"] * 10 + ["C"], "wage": [1, 9] * 5 + [1] * 6 + [9] * 4 + [5]})
+    made = anonymize(table, quasi=["town"], sensitive=["wage"], k=5, t=0.5, method="lattice")
+    assert made.left_out == 1
+    assert made.after.t == pytest.approx(check(made.table, quasi=["town"], sensitive=["wage"]).t) == pytest.approx(0.05)
 
 
 def test_pruning_saves_work():

@@ -73,6 +73,20 @@ def test_what_is_certain_against_trying_every_world(seed):
         assert {where: code for where, code in seen.items() if code is not None} == cells
 
 
+def test_nothing_is_certain_of_somebody_who_may_not_be_there():
+    """One or two people, all of age 0: the first is certain, the second is not, whichever world was met first."""
+    held = (Condition(column="age", intervals=((0, 0),)),)
+    block = Block(
+        columns=(Column(name="age", low=0, high=5), Column(name="sex", values=("f", "m"))),
+        people=(1, 2),
+        statistics=(),
+        facts=(Fact(name="fact", when=(), then=held),),
+    )
+    met = census.Found(worlds=(((0, 0), (0, 0)), ((0, 1), (0, 1))), stopped="most")
+    sure = certain(block, met)
+    assert sure.proved and sure.records == () and sure.people == ((0, None),)
+
+
 @pytest.mark.parametrize("seed", range(150))
 def test_a_conflict_is_one_and_nothing_in_it_can_be_spared(seed):
     block = random_block(random.Random(seed))

@@ -59,6 +59,8 @@ def test_a_label_covers_its_values_and_no_others(name):
     ("name", "level", "shown"),
     [
         ("ages", 1, "15-19"),
+        ("ages", 2, "10-19"),
+        ("ages", 3, "0-19"),
         ("negative", 1, "[-40, -31]"),
         ("zips", 1, "1305*"),
         ("cities", 1, "{Bern|Bonn|Kyiv|Lima}"),

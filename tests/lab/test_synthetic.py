@@ -10,10 +10,22 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from discreet.api import Project
 from discreet.errors import UsageError
 from discreet.lab.evidence import best_under
 from discreet.lab.registry import ATTACKS
-from discreet.lab.synthetic import attack, coded, demo, density_ratio, inference, multivariate, publisher, shadow
+from discreet.lab.synthetic import (
+    attack,
+    coded,
+    demo,
+    density_ratio,
+    distances,
+    inference,
+    multivariate,
+    publisher,
+    shadow,
+    univariate,
+)
 from discreet.lab.synthetic.control import Rate, excess
 from discreet.lab.synthetic.distance import nearest
 from discreet.lab.synthetic.membership import threshold
@@ -164,7 +176,7 @@ def test_conditions_count_what_brute_force_counts(seed):
             assert conditions.counts(table).tolist() == brute
         assert (conditions.counts(held.synthetic) == 1).all()
     assert ((several.kinds != ANY).sum(axis=1) > 1).all()
-    told = {(*kinds, *codes) for kinds, codes in zip(several.kinds.tolist(), several.codes.tolist(), strict=True)}
+    told = set(map(tuple, np.hstack([several.kinds, np.where(several.kinds == ANY, 0, several.codes)]).tolist()))
     assert len(told) == len(several)
     assert {EQUAL, AT_MOST, AT_LEAST} <= set(several.kinds.ravel().tolist())
 
@@ -195,6 +207,7 @@ def test_the_threshold_is_the_best_there_is():
         )
         limit = threshold(members, others)
         assert (members >= limit).sum() + (others < limit).sum() == best
+    assert threshold(np.zeros(3), np.ones(5)) == math.inf  # always no
 
 
 def test_the_interval_of_a_difference_holds():
@@ -215,6 +228,31 @@ def test_a_secret_and_what_is_known_can_be_named():
     assert copied.details["known"] == ["age", "income", "ward"]
     little = inference(held, secret="illness", known=["sex"])
     assert not little.breaks
+
+
+def test_what_holds_for_everybody_is_no_leak():
+    """One column follows from another for all people: it is guessed, of the control as of the original."""
+    chance = np.random.default_rng(5)
+    one = [pa.table({"x": x, "y": x * 3 % 7}) for x in (chance.integers(0, 7, 200) for _ in range(3))]
+    found = inference(coded(*one), secret="y")
+    assert found.success == found.chance == 1 and not found.breaks
+
+
+def test_a_secret_is_never_among_the_known():
+    original, control = halves(300)
+    assert inference(coded(original, town(300, seed=55), control), secret="income").success < 0.5
+
+
+def test_ties_are_halved():
+    same = pa.table({"x": [1, 1, 1, 1], "y": ["a", "a", "a", "a"]})
+    assert distances(coded(same, same, same)).success == 0.5
+
+
+def test_columns_take_turns():
+    found = univariate(coded(*[odd_table()] * 3), attacks=4)
+    assert found.n == 4 and len(found.details["by_column"]) >= 3
+    one = pa.table({"id": list(range(50))})
+    assert multivariate(coded(one, one)) is None  # there are no two columns
 
 
 def test_a_claim_is_held_against_membership():
@@ -275,10 +313,13 @@ def test_shadow_models_win_against_a_copy_and_not_beyond_epsilon_against_discree
 def test_the_publisher_leaves_nothing_behind(monkeypatch, tmp_path):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     before = dict(__import__("os").environ)
+    fits, fit = [], Project.synthesize
+    monkeypatch.setattr(Project, "synthesize", lambda *told, **more: fits.append(fit(*told, **more)) or fits[-1])
     releases = publisher(table="town", columns=COLUMNS, epsilon=2.0, model="mst")(town(80))
     one, two = next(releases), next(releases)
     assert one.column_names == town(1).column_names
-    assert not one.equals(two)  # fitted anew
+    assert not one.equals(two)
+    assert fits[0].card.release != fits[1].card.release  # fitted anew, and charged
     assert dict(__import__("os").environ) == before
     releases.close()
     assert not list(tmp_path.iterdir())

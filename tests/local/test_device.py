@@ -18,6 +18,7 @@ import pytest
 
 from discreet.errors import BudgetExceeded, LedgerFault, UsageError
 from discreet.local import device as device_module
+from discreet.local import keeping
 from discreet.local.device import Device
 from discreet.local.hashing import LocalHashing
 from discreet.local.numbers import Duchi
@@ -49,7 +50,7 @@ def _learns_no_more_than_one_report(reports: list[Any]) -> bool:
 def test_a_device_that_draws_again_is_caught(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(device_module, "_report", lambda store, place: None)
     monkeypatch.setattr(
-        device_module, "_SCHEMA", [each.replace("PRIMARY KEY CHECK (l", "CHECK (l") for each in device_module._SCHEMA]
+        keeping, "SCHEMA", [each.replace("PRIMARY KEY CHECK (l", "CHECK (l") for each in keeping.SCHEMA]
     )
     assert not _learns_no_more_than_one_report([device.answer("drinks", MANY, "7") for _ in range(10)])
 
@@ -61,7 +62,7 @@ def test_averaging_finds_out_those_whose_device_draws_again_and_no_others(
     kept = RandomizedResponse(["yes", "no"], epsilon="1")
     wrong = sum(_majority(Device(tmp_path / f"{person}"), kept, times=3) != b"\x00" for person in range(60))
     assert wrong >= 2  # a lie has probability 0.269: fewer than 2 of 60 in one run of six million
-    monkeypatch.setattr(device_module, "_keyed", lambda key, *parts: os.urandom(32) if parts[0] == "answer" else key)
+    monkeypatch.setattr(device_module, "keyed", lambda key, *parts: os.urandom(32) if parts[0] == "answer" else key)
     again = RandomizedResponse(["yes", "no"], epsilon="2")
     assert _majority(Device(tmp_path / "again"), again, times=41) == b"\x00"  # else once in ten million runs
 
@@ -207,7 +208,7 @@ def test_a_lost_or_foreign_key_or_store_is_refused(device: Device, tmp_path: Pat
 CHILD = """
 import os, signal, sys
 from pathlib import Path
-from discreet.local import device
+from discreet.local import device, keeping
 from discreet.local.hashing import LocalHashing
 def die(*args, **kwargs):
     os.kill(os.getpid(), signal.SIGKILL)
@@ -235,7 +236,7 @@ def test_killed_between_the_store_and_the_return_it_sends_the_same_bytes(device:
     assert found.repeated and found.report == report
 
 
-@pytest.mark.parametrize("where", ["device.system = die", "device._make_key = die", "device._keyed = die"])
+@pytest.mark.parametrize("where", ["device.system = die", "keeping._put_aside = die", "device.keyed = die"])
 def test_killed_before_anything_is_stored_it_starts_again(device: Device, where: str) -> None:
     device.folder.mkdir()
     child = _child(device.folder, where)

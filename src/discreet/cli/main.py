@@ -54,7 +54,7 @@ STOPPED = 130
 #: Verbs that charge nothing, so that nothing needs to be said of charges when one breaks off.
 FREE = frozenset(
     {"init", "add", "refresh", "forget", "explain", "budget", "version"}
-    | {"ledger verify", "ledger show", "ledger export", "synth sample", "survey", "audit", "anonymize", "check"}
+    | {"ledger verify", "ledger show", "ledger export", "synth sample", "survey", "audit", "anonymize", "attack", "check"}
 )
 #: The root of what the parser raises; typer shows only its leaves.
 _WRONG_USAGE: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")

@@ -92,6 +92,8 @@ def best(domain_size: int, epsilon: object, n: int) -> Pick:
         raise UsageError(f"A number of people is at least 1, not {n!r}.")
     asked = coins.asked(epsilon)
     made = _compared(domain_size, asked)
+    if not made:
+        raise UsageError(coins.TOO_SMALL, hint="Choose a larger epsilon, or fewer choices.")
     variances = {protocol: _rare(each, n) for protocol, each in made.items()}
     enough = min(variances.values()) * float(1 + TIE)
     good = [protocol for protocol, variance in variances.items() if variance <= enough]

@@ -7,6 +7,7 @@ other with probability q < p, whatever the respondent's own is. So (support - n 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -15,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import UsageError
-from discreet.local.estimate import Estimate
+from discreet.local.coins import PLANES
+from discreet.local.estimate import Estimate, Score
+from discreet.local.options import is_encodable, unusual
 from discreet.local.randomizer import WIDEST, Randomizer, Reports, Values
 from discreet.mechanisms.bits import Bits
 
@@ -47,6 +50,12 @@ class Choices(Randomizer):
             named = ", ".join(self.choices[:8]) + (", ..." if len(self.choices) > 8 else "")
             raise UsageError("That answer is not one of the choices.", hint=f"They are {named}.") from None
 
+    def check(self, values: Values) -> None:
+        self.codes(values)
+
+    def canonical(self, value: Any) -> str:
+        return f"code {int(self.codes([value])[0])}"
+
     def noised(self, values: Values, *, bits: Bits) -> Reports:
         return self.reports(self.codes(values), bits=bits)
 
@@ -72,12 +81,16 @@ class Choices(Randomizer):
         """The same from counts that were kept as reports came in."""
         truth, other = (float(chance) for chance in self.chances)
         counts: NDArray[np.float64] = (supports.astype(np.float64) - n * other) / (truth - other)
+        held = np.clip(counts, 0, n)
+        variances = self.variances(held, n)
+        slope = (truth * (1 - truth) - other * (1 - other)) / (truth - other) ** 2
         return Estimate(
             labels=self.choices,
             n=n,
             counts=counts,
-            variances=self.variances(np.clip(counts, 0, n), n),
+            variances=variances,
             reach=1 / (truth - other),
+            score=Score(constant=variances - slope * held, linear=slope, grain=1 / (truth - other)),
         )
 
     def variances(self, counts: NDArray[np.float64], n: int) -> NDArray[np.float64]:
@@ -87,19 +100,23 @@ class Choices(Randomizer):
         return np.asarray(spread / (truth - other) ** 2)
 
     def options(self) -> dict[str, Any]:
-        return {"choices": list(self.choices)}
+        return {"choices": list(self.choices), **unusual(planes=(self.numbers()["planes"], PLANES))}
 
 
 def declared(choices: Sequence[str]) -> tuple[str, ...]:
     """A list of choices that can be told apart."""
-    if isinstance(choices, str) or not all(isinstance(choice, str) and choice for choice in choices):
-        raise UsageError("Choices are a list of words, none of them empty.")
+    if isinstance(choices, str) or not all(map(_is_choice, choices)):
+        raise UsageError("Choices are a list of words, none of them empty or with half of a character.")
     if len(set(choices)) != len(choices):
-        twice = next(choice for choice in choices if list(choices).count(choice) > 1)
-        raise UsageError(f"The choice {twice!r} is there twice.")
+        twice = Counter(choices).most_common(1)[0][0]
+        raise UsageError(f"The choice {twice[:40]!r} is there twice.")
     if not 2 <= len(choices) <= MOST:
         raise UsageError(f"There must be 2 to {MOST:,} choices; these are {len(choices)}.")
     return tuple(choices)
+
+
+def _is_choice(choice: object) -> bool:
+    return isinstance(choice, str) and bool(choice) and is_encodable(choice)
 
 
 def whole_bytes(numbers: NDArray[np.int64], width: int) -> Reports:

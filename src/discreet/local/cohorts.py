@@ -72,15 +72,17 @@ def fit(
     centred = bloom[there] - even_share
     design = (centred * roots[:, :, None]).reshape(-1, bloom.shape[2])
     target = (noise.undone(sums[there], users[there]) / roots).ravel()
-    solver = _inverse(design.T @ design) @ design.T
+    inverse = _inverse(design.T @ design)
+    solver = inverse @ design.T
     counts = solver @ target
+    reach = _Reach(bloom - even_share, inverse, counts, n=n, noise=noise).most(users > 0)
     held = norm_sub(counts, float(np.clip(counts.sum(), 0, n)))
     set_share = np.clip(centred @ held / n + even_share, 0, 1)
     left = float(np.sum((target - design @ counts) ** 2))
     each = noise.of_coins(set_share) + noise.excess(left, design.shape[0] - counts.size, set_share)
     hands = solver.reshape(-1, there.size, bloom.shape[1])
     variances = np.einsum("wcb,wcb,cb->w", hands, hands, each) + noise.of_cohorts(hands, centred, held)
-    return Fit(counts=counts, variances=variances, reach=noise.reach(hands, roots))
+    return Fit(counts=counts, variances=variances, reach=reach)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,11 +138,74 @@ class _Noise:
         listed = np.maximum(squares - held - common + held**2 / self.n, 0)
         return np.asarray((listed + (self.n - held.sum()) * alone) * self.n / max(self.n - 1, 1))
 
-    def reach(self, hands: Floats, roots: Floats) -> float:
-        """Between the report that adds most to a count and the one that takes most off, in any cohorts."""
-        most = np.abs(hands).sum(axis=2) / (2 * self.gap)
-        middle = hands.sum(axis=2) * ((0.5 - self.zero) / self.gap - self.share)
-        return float(np.max(((middle + most) / roots[:, 0]).max(axis=1) - ((middle - most) / roots[:, 0]).min(axis=1)))
+
+class _Reach:
+    """How far one report, replaced by any other, can move a count, with all that it changes.
+
+    Guarantee: no report in place of another moves any count further.
+    Because: write A_c for a cohort's filters (less `even`), z_i for what report i says of its bits, undone, and
+        G = sum over people of A'A in their cohorts. The counts are n G^-1 sum A'z, plain least squares over people (as
+        share_c is n_c / n). So with i in cohort c replaced by j in cohort d, G by H = G - A_c'A_c + A_d'A_d,
+
+            counts after - counts before = n H^-1 (e_j - e_i),    e_i = A_c'(z_i - A_c counts / n),
+
+        and H^-1 = G^-1 + G^-1 (G - H) H^-1. The first term is linear in the bits: its largest value is known (`span`).
+        The second, for word w and in the norm of G, is at most
+        (||A_c'A_c G^-1 w|| + ||A_d'A_d G^-1 w||) ||e_j - e_i|| / (1 - leverage_c),
+        as H >= (1 - leverage_c) G, leverage_c being the largest eigenvalue of A_c'A_c against G (`margin`).
+    """
+
+    def __init__(self, centred: Floats, inverse: Floats, counts: Floats, *, n: int, noise: _Noise) -> None:
+        self._centred, self._inverse, self._counts = centred, inverse, counts
+        self._n, self._noise = n, noise
+
+    def most(self, there: NDArray[np.bool_]) -> float:
+        """Somebody who is `there` leaves, for any cohort. Refused where then the words could not be told apart."""
+        each = [self._cohort(columns) for columns in self._centred]
+        high, low, pulls = (np.array([getattr(one, name) for one in each]) for name in ("high", "low", "pull"))
+        sizes, leverages = (np.array([getattr(one, name) for one in each]) for name in ("size", "leverage"))
+        leverage = float(leverages[there].max())
+        if leverage > 1 - _LEAST_PIVOT:
+            raise _indistinct()
+        spans = np.maximum(high.max(axis=0) - low[there].min(axis=0), high[there].max(axis=0) - low.min(axis=0))
+        pull = pulls.max(axis=0) + pulls[there].max(axis=0)
+        margin = pull * (sizes.max() + sizes[there].max()) / (1 - leverage)
+        return float(np.max(spans + margin)) * (1 + 1e-9)
+
+    def _cohort(self, columns: Floats) -> _Cohort:
+        """`hand` is what a bit's value is multiplied by for each word, n A G^-1."""
+        hand = columns @ self._inverse
+        wide, gap = len(columns), self._noise.gap
+        middle = (0.5 - self._noise.zero) / gap - self._noise.share - columns @ self._counts / self._n
+        centre, span = middle @ hand, np.abs(hand).sum(axis=0) / (2 * gap)
+        few = wide <= hand.shape[1]
+        # The matrix A'A G^-1, or A G^-1 A', whichever is smaller: the same eigenvalues but for zeros.
+        matrix = (hand @ columns.T if few else columns.T @ hand) / self._n
+        square = matrix @ matrix
+        leverage = float(np.sum(square * square.T)) ** 0.25  # the fourth root of the sum of fourth powers: not below
+        norms = np.sqrt(np.einsum("bw,bw->b", hand, columns) / self._n)  # of a single bit, in the norm of G
+        apart = min(float(norms.sum()), (leverage * wide) ** 0.5) / (2 * gap)
+        inner = columns.T @ middle
+        about = float(inner @ self._inverse @ inner / self._n)
+        return _Cohort(
+            high=centre + span,
+            low=centre - span,
+            pull=leverage**0.5 * np.linalg.norm(hand, axis=0),
+            size=max(about, 0.0) ** 0.5 + apart,
+            leverage=leverage,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Cohort:
+    """What a report of one cohort can do: the most and the least it adds to each word's count, to first order; how far
+    its being there moves the weights of each word; how large it is in the norm of G; and its leverage."""
+
+    high: Floats
+    low: Floats
+    pull: Floats
+    size: float
+    leverage: float
 
 
 def _inverse(normal: Floats) -> Floats:
@@ -151,8 +216,12 @@ def _inverse(normal: Floats) -> Floats:
     except np.linalg.LinAlgError:
         pivots = np.zeros(1)
     if float(np.min(pivots)) ** 2 < _LEAST_PIVOT:
-        raise UsageError(
-            "These reports cannot tell so many words apart.",
-            hint="Count fewer words at a time, or collect with more cohorts or wider filters.",
-        )
+        raise _indistinct()
     return np.asarray(np.linalg.inv(normal))
+
+
+def _indistinct() -> UsageError:
+    return UsageError(
+        "These reports cannot tell so many words apart.",
+        hint="Count fewer words at a time, or collect more reports, or with more cohorts or wider filters.",
+    )

@@ -15,14 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import exact
+from discreet.errors import UsageError
+from discreet.local.options import whole
 from discreet.mechanisms.bits import Bits
 
 #: Biases are whole numbers of 256^-4 = 2^-32 unless a test wants to enumerate all that can be drawn.
 PLANES = 4
+#: A coin of six bytes is the finest.
+MOST_PLANES = 6
 #: Lanes at a time: what is drawn stays in the cache.
 _LANES = 1 << 20
 #: An epsilon is stated in 10^-12, rounded up.
 _UNITS = 10**12
+
+TOO_SMALL = "With so small an epsilon reports would say nothing at all."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +43,7 @@ class Coin:
     planes: int = PLANES
 
     def __post_init__(self) -> None:
-        if not 1 <= self.planes <= 6 or not 0 <= self.heads <= self.sides:
+        if not 1 <= self.planes <= MOST_PLANES or not 0 <= self.heads <= self.sides:
             raise ValueError(f"not a coin: {self}")
 
     @property
@@ -104,6 +110,23 @@ def epsilon_of(ratio: Fraction) -> Fraction:
     return Fraction(exact.units_up(exact.ln(ratio, up=True), _UNITS), _UNITS)
 
 
+def cost(ratio: Fraction, asked: Fraction, *, times: int = 1) -> Fraction:
+    """What `times` independent likelihood ratios of at most `ratio` each cost: at most what was `asked` for.
+
+    Guarantee: at least times ln(ratio), and at most `asked`. Refused where the ratio is 1: reports would say nothing.
+    Because: it is the logarithm, rounded up. Where the rounding passes `asked`, `asked` is itself at least the
+        logarithm: ratio <= a lower bound on e^(asked / times), as is checked here in exact arithmetic.
+
+    >>> cost(Fraction(3), Fraction("1.1"))
+    Fraction(1098612288669, 1000000000000)
+    """
+    if ratio <= 1:
+        raise UsageError(TOO_SMALL, hint="Choose a larger epsilon, or a coarser grid or list of choices.")
+    if ratio > growth(asked / times):
+        raise ValueError("these coins cost more than was asked for")
+    return min(epsilon_of(ratio**times), asked)
+
+
 def least(fits: Callable[[int], bool], sides: int) -> int:
     """The least number of heads in 1 .. sides that `fits`, which holds from some number on."""
     low, high = 1, sides
@@ -122,4 +145,4 @@ def growth(epsilon: Fraction) -> Fraction:
 
 def heads_for(chance: Fraction, *, planes: int = PLANES) -> int:
     """The least number of heads whose chance is at least `chance`."""
-    return math.ceil(chance * int(256**planes))
+    return math.ceil(chance * int(256 ** whole(planes, name="planes", low=1, high=MOST_PLANES)))

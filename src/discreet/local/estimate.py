@@ -13,6 +13,47 @@ from discreet.errors import UsageError
 
 UNBIASED = "unbiased"
 
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Score:
+    """How a count's variance depends on the true count c, constant + linear c + square c^2, for an interval by scores.
+
+    `grain` is how far apart two neighbouring estimates are: one more report in support.
+
+    Guarantee: about the confidence that was asked for, for few people and for counts near 0 and n, too; tests find at
+        least 0.93 for 0.95 by exact sums. (An interval from the variance at the estimate falls to 0.7 there.)
+    Because: it holds each c from which the estimate is not further than the noise that it would have at that c;
+        half a grain is forgiven, since estimates come in grains.
+    """
+
+    constant: Floats
+    linear: Floats | float
+    square: float = 0.0
+    grain: float = 0.0
+
+    def ends(self, counts: Floats, wide: float) -> tuple[Floats, Floats]:
+        """The least and the largest c with |count - c| - grain / 2 <= wide sqrt(variance(c)): a quadratic equation."""
+        return self._root(counts - self.grain / 2, wide, -1), self._root(counts + self.grain / 2, wide, 1)
+
+    def _root(self, counts: Floats, wide: float, side: int) -> Floats:
+        """Of (c - count)^2 = wide^2 variance(c) the lower root (side -1) or the upper. `square` is never above 0."""
+        bend = 1 - wide**2 * self.square
+        middle = counts + wide**2 * self.linear / 2
+        under = middle**2 - bend * (counts**2 - wide**2 * self.constant)
+        return np.asarray((middle + side * np.sqrt(np.maximum(under, 0))) / bend)
+
+    def of_part(self, part: int, n: int) -> Score:
+        """The same about n people of whom a random `part` was asked: see `several.about_all`."""
+        scale, drawn = n / part, n**2 / part * (1 - part / n) * n / max(n - 1, 1)
+        return Score(
+            constant=self.constant * scale**2,
+            linear=self.linear * scale + drawn / n,
+            square=self.square - drawn / n**2,
+            grain=self.grain * scale,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Estimate:
@@ -24,9 +65,11 @@ class Estimate:
 
     labels: tuple[str, ...]
     n: int
-    counts: NDArray[np.float64]
-    variances: NDArray[np.float64]
+    counts: Floats
+    variances: Floats
     reach: float
+    #: Where the variance is known as a function of the count; else intervals are from the variance as it is.
+    score: Score | None = None
     made: str = UNBIASED
 
     def __post_init__(self) -> None:
@@ -42,9 +85,12 @@ class Estimate:
         """Each share's noise interval. A repaired estimate has none: ask the unbiased one."""
         if self.made != UNBIASED:
             raise UsageError("Only an unbiased estimate has intervals.", hint="Ask for them before repairing it.")
-        wide = width(confidence) * np.sqrt(self.variances) / max(self.n, 1)
-        middle = self.counts / max(self.n, 1)
-        pairs = zip((middle - wide).tolist(), (middle + wide).tolist(), strict=True)
+        wide = width(confidence)
+        if self.score is not None:
+            low, high = self.score.ends(self.counts, wide)
+        else:
+            low, high = (self.counts + side * wide * np.sqrt(self.variances) for side in (-1, 1))
+        pairs = zip((low / max(self.n, 1)).tolist(), (high / max(self.n, 1)).tolist(), strict=True)
         return dict(zip(self.labels, pairs, strict=True))
 
     def moved_by(self, fakes: int) -> float:
@@ -63,7 +109,7 @@ class Estimate:
         """The nearest counts that never fall (or never rise) from label to label."""
         return self._as(isotonic(self.counts, rising=rising), "isotonic")
 
-    def _as(self, counts: NDArray[np.float64], made: str) -> Estimate:
+    def _as(self, counts: Floats, made: str) -> Estimate:
         return replace(self, counts=counts, made=made)
 
 
@@ -93,7 +139,7 @@ def width(confidence: float) -> float:
     return NormalDist().inv_cdf((1 + confidence) / 2)
 
 
-def norm_sub(counts: NDArray[np.float64], total: float) -> NDArray[np.float64]:
+def norm_sub(counts: Floats, total: float) -> Floats:
     """The nearest vector to `counts` that is nowhere negative and sums to `total` >= 0."""
     ordered = np.sort(counts)[::-1]
     over = (np.cumsum(ordered) - total) / np.arange(1, counts.size + 1)
@@ -101,7 +147,7 @@ def norm_sub(counts: NDArray[np.float64], total: float) -> NDArray[np.float64]:
     return np.asarray(np.maximum(counts - over[kept[-1] if kept.size else 0], 0.0))
 
 
-def isotonic(counts: NDArray[np.float64], *, rising: bool = True) -> NDArray[np.float64]:
+def isotonic(counts: Floats, *, rising: bool = True) -> Floats:
     """The nearest vector that never falls (or never rises): neighbours that disagree are averaged."""
     blocks: list[tuple[float, int]] = []
     for value in (counts if rising else counts[::-1]).tolist():

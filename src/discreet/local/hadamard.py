@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from discreet.local import coins, walsh
 from discreet.local.choices import Choices, whole_bytes, whole_numbers, width_of
 from discreet.local.coins import PLANES, Coin
-from discreet.local.estimate import Estimate
+from discreet.local.estimate import Estimate, Score
 from discreet.local.randomizer import Reports
 from discreet.mechanisms import uniform
 from discreet.mechanisms.bits import Bits
@@ -57,7 +57,7 @@ class HadamardResponse(Choices):
         half, rest = self._sizes
         self.without = Coin(heads=coins.heads_for(rest / (half * growth + rest), planes=planes), planes=planes)
         high, low = self._levels
-        self.epsilon = coins.epsilon_of(high / low)
+        self.epsilon = coins.cost(high / low, self.asked)
         self.width = width_of(self.blocks * self.length - 1)
 
     @property
@@ -122,12 +122,15 @@ class HadamardResponse(Choices):
         gap, low = float(self.gap), float(self._levels[1])
         counts: NDArray[np.float64] = (2 * supports[0] - supports[1]) / gap
         holders: NDArray[np.float64] = np.clip((supports[1] - n * self.length * low) / gap, 0.0, float(n))
+        held = np.clip(counts, 0, holders)
+        variances = self._spread(held, holders, n)
         return Estimate(
             labels=self.choices,
             n=n,
             counts=counts,
-            variances=self._spread(np.clip(counts, 0, holders), holders, n),
+            variances=variances,
             reach=2 / gap,
+            score=Score(constant=variances + held, linear=-1.0, grain=1 / gap),
         )
 
     def variances(self, counts: NDArray[np.float64], n: int) -> NDArray[np.float64]:

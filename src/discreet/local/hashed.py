@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import UsageError
+from discreet.local.options import is_encodable, label, whole
 from discreet.local.randomizer import Values
 
 #: A longer answer is not a word.
@@ -24,7 +26,6 @@ MOST_BYTES = 1024
 _EACH = 8
 MOST_FUNCTIONS = 1 << 16
 MOST_WIDE = 1 << 20
-MOST_SALT = 200
 #: Functions times places: Apple's 65,536 of 1,024. A server's table is half a gigabyte then.
 MOST_CELLS = 1 << 26
 
@@ -50,10 +51,8 @@ class Functions:
     wide: int
 
     def __post_init__(self) -> None:
-        if not isinstance(self.salt, str) or len(self.salt) > MOST_SALT or not _is_whole(self.salt):
-            raise UsageError(f"A salt is text of at most {MOST_SALT} characters; it is public.")
-        if not isinstance(self.many, int) or not 1 <= self.many <= MOST_FUNCTIONS:
-            raise UsageError(f"There are 1 to {MOST_FUNCTIONS:,} hash functions; this asks for {self.many}.")
+        label(self.salt, name="salt")
+        whole(self.many, name="functions", low=1, high=MOST_FUNCTIONS)
         if not is_power_of_two(self.wide) or not 2 <= self.wide <= MOST_WIDE:
             raise UsageError(f"A sketch is as wide as a power of two, 2 to {MOST_WIDE:,}; this is {self.wide}.")
         if self.many * self.wide > MOST_CELLS:
@@ -82,7 +81,7 @@ class Functions:
 
 def encoded(word: object) -> bytes:
     """A word as the bytes that are hashed: UTF-8 of its composed form (NFC), so that an é is an é."""
-    if not isinstance(word, str) or not _is_whole(word):
+    if not isinstance(word, str) or not is_encodable(word):
         raise UsageError("An answer here is a word, as text (and no half of a character).")
     found = unicodedata.normalize("NFC", word).encode()
     if not 1 <= len(found) <= MOST_BYTES:
@@ -107,18 +106,13 @@ def candidates(words: Sequence[str]) -> list[bytes]:
         raise UsageError("Name the words to be counted, as a list.")
     keys = [encoded(word) for word in words]
     if len(set(keys)) != len(keys):
-        twice = next(word for word, key in zip(words, keys, strict=True) if keys.count(key) > 1)
+        twice = words[keys.index(Counter(keys).most_common(1)[0][0])]
         raise UsageError(f"The word {twice!r} is there twice.")
     return keys
 
 
 def is_power_of_two(number: object) -> bool:
-    return isinstance(number, int) and number > 0 and number & (number - 1) == 0
-
-
-def _is_whole(text: str) -> bool:
-    """No half of a character, which cannot be encoded."""
-    return not any("\ud800" <= letter <= "\udfff" for letter in text)
+    return type(number) is int and number > 0 and number & (number - 1) == 0
 
 
 def _words(messages: Iterable[bytes]) -> NDArray[np.uint32]:

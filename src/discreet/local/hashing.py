@@ -20,12 +20,15 @@ from discreet.errors import UsageError
 from discreet.local import coins
 from discreet.local.choices import Choices, whole_bytes, whole_numbers, width_of
 from discreet.local.coins import PLANES, Coin
+from discreet.local.options import label as text
+from discreet.local.options import unusual, whole
 from discreet.local.randomizer import Reports
 from discreet.mechanisms import uniform
 from discreet.mechanisms.bits import Bits
 
-#: Bits of a multiplier and of an addend.
+#: Bits of a multiplier and of an addend; fewer in tests that list all functions.
 WORD = 32
+_WORDS = (8, 16, WORD)
 #: More buckets than this gain next to nothing, and a bucket then fits two bytes.
 MOST_BUCKETS = 1 << 16
 #: Reports, or listed functions, at a time: what is known of them stays in the cache while the choices go by.
@@ -36,6 +39,8 @@ PRIME = (1 << 31) - 1
 MOST_FUNCTIONS = 1 << 20
 #: Functions times buckets: the server's table of counts.
 _TABLE = 1 << 23
+#: Functions times choices, which is what a server computes for an estimate: about a minute.
+MOST_WORK = 1 << 31
 
 
 class _Hashed(Choices):
@@ -55,7 +60,7 @@ class _Hashed(Choices):
         self.collision = collision(span, self.buckets)
         others = self.buckets - 1
         self.lie = Coin(heads=coins.heads_for(others / (growth + others), planes=planes), planes=planes)
-        self.epsilon = coins.epsilon_of((1 - self.lie.chance) * others / self.lie.chance)
+        self.epsilon = coins.cost((1 - self.lie.chance) * others / self.lie.chance, self.asked)
 
     def _told(self, buckets: NDArray[np.int64], *, bits: Bits) -> NDArray[np.int64]:
         """The buckets, or now and then one of the others."""
@@ -103,6 +108,8 @@ class LocalHashing(_Hashed):
     def __init__(self, choices: Sequence[str], *, epsilon: object, planes: int = PLANES, word: int = WORD) -> None:
         self._declare(choices)
         self.asked = coins.asked(epsilon)
+        if word not in _WORDS or len(self.choices) > 1 << word:
+            raise UsageError("A word of a hash function has 32 bits; in tests 8 or 16, if the choices fit.")
         self.word = word
         self.kept = word + 1 - (len(self.choices) - 1).bit_length()
         self._choose(1 << self.kept, min(MOST_BUCKETS, 1 << self.kept), planes)
@@ -162,6 +169,9 @@ class LocalHashing(_Hashed):
         """The least sum of each bucket, and 2^word at the end."""
         return -((-np.arange(self.buckets + 1) << self.kept) // self.buckets) << (self.word - self.kept)
 
+    def options(self) -> dict[str, Any]:
+        return {**super().options(), **unusual(word=(self.word, WORD))}
+
     def numbers(self) -> dict[str, Any]:
         return {
             "buckets": self.buckets,
@@ -210,10 +220,13 @@ class FastHashing(_Hashed):
     ) -> None:
         self._declare(choices)
         self.asked = coins.asked(epsilon)
-        if not isinstance(functions, int) or not 1 <= functions <= MOST_FUNCTIONS:
-            raise UsageError(f"There can be 1 to {MOST_FUNCTIONS:,} listed functions, not {functions!r}.")
-        self.functions = functions
-        self.label = label
+        self.functions = whole(functions, name="functions", low=1, high=MOST_FUNCTIONS)
+        if functions * len(self.choices) > MOST_WORK:
+            raise UsageError(
+                f"{functions:,} functions of {len(self.choices):,} choices would take hours to count.",
+                hint=f"Take at most {max(MOST_WORK // len(self.choices), 1):,} functions, or hashing or hadamard.",
+            )
+        self.label = text(label, name="label")
         self._choose(PRIME, min(_TABLE // functions, PRIME), planes)
         self._coefficients = listed(label, functions)
         self.width = width_of(functions - 1) + width_of(self.buckets - 1)
@@ -260,7 +273,7 @@ class FastHashing(_Hashed):
         return np.asarray(super().variances(counts, n) + share * (pairs.sum() - pairs))
 
     def options(self) -> dict[str, Any]:
-        return {"choices": list(self.choices), "functions": self.functions, "label": self.label}
+        return {**super().options(), "functions": self.functions, "label": self.label}
 
     def numbers(self) -> dict[str, Any]:
         return {

@@ -16,14 +16,12 @@ from discreet.mechanisms.bits import Bits
 
 Matrix = NDArray[np.bool_]
 
-TOO_SMALL = "With so small an epsilon reports would say nothing at all."
-
 
 def lying(grown: Fraction, *, planes: int) -> Coin:
     """The rarest lie about a bit that makes a report at most `grown` times as likely for one bit as for the other."""
     lie = Coin(heads=coins.heads_for(1 / (1 + grown), planes=planes), planes=planes)
     if 2 * lie.heads >= lie.sides:
-        raise UsageError(TOO_SMALL)
+        raise UsageError(coins.TOO_SMALL)
     return lie
 
 
@@ -33,9 +31,14 @@ class Layers:
 
     Guarantee: where two answers set at most h bits each, everything that is ever sent of one answer is
         2h ln((1 - lie) / lie)-differentially private, and a single report h ln(q (1 - p) / (p (1 - q))), where q and p
-        are the chances of a 1 from a set bit and an unset one, through both layers.
+        are the chances of a 1 from a set bit and an unset one, through both layers. k reports of one kept answer
+        cost at most k times what one costs, too.
     Because: bits are independent. Two answers differ in at most 2h of them, and in at most h each way; all reports are
-        made of the kept bits alone, whose likelihoods differ by (1 - lie) / lie at most for each bit.
+        made of the kept bits alone, whose likelihoods differ by (1 - lie) / lie at most for each bit. As for k of them:
+        let u be the sum of the logarithms ln(P(sent bit | kept 1) / P(sent bit | kept 0)). The log-likelihood
+        ratio of a set bit against an unset one is g(u) = ln((a e^u + 1 - a) / ((1 - a) e^u + a)), a = 1 - lie, which is
+        odd, rises, and bends down for u > 0 (its slope is a difference of two logistic densities). So g of a
+        sum is between the sum of its smallest terms and that of its largest, and each of those is a single report's.
     """
 
     lie: Coin
@@ -54,9 +57,8 @@ class Layers:
             sent, other = cls(lie=lie, one=one, zero=Coin(heads=zero, planes=planes)).chances
             return sent * (1 - other) <= grown * other * (1 - sent)
 
+        # Where no fewer heads will do than those of `one`, the ratio is 1, and `once` refuses it.
         zero = Coin(heads=coins.least(fits, one.heads), planes=planes)
-        if zero.heads == one.heads:
-            raise UsageError(TOO_SMALL)
         return cls(lie=lie, one=one, zero=zero)
 
     @property
@@ -71,11 +73,13 @@ class Layers:
         one, zero = self.chances
         return one * (1 - zero) / (zero * (1 - one))
 
-    def epsilon(self, functions: int) -> Fraction:
-        return coins.epsilon_of((1 / self.lie.chance - 1) ** (2 * functions))
+    def epsilon(self, asked: Fraction, *, functions: int) -> Fraction:
+        """What everything that is ever sent of one answer costs."""
+        return coins.cost(1 / self.lie.chance - 1, asked, times=2 * functions)
 
-    def once(self, functions: int) -> Fraction:
-        return coins.epsilon_of(self.ratio**functions)
+    def once(self, asked: Fraction, *, functions: int) -> Fraction:
+        """What a single report costs."""
+        return coins.cost(self.ratio, asked, times=functions)
 
     def kept(self, true: Matrix, *, bits: Bits) -> Matrix:
         """Draws: one flip of `lie` for each bit."""

@@ -19,6 +19,7 @@ from discreet import exact
 from discreet.errors import UsageError
 from discreet.local import coins
 from discreet.local.estimate import Mean
+from discreet.local.options import unusual
 from discreet.local.randomizer import Randomizer, Reports, Values
 from discreet.mechanisms.bits import Bits
 
@@ -28,6 +29,8 @@ MOST_STEPS = 1 << 20
 FINE = 6
 #: More digits after the point than this are a typing error.
 _DIGITS = 40
+#: What may stand around a number.
+_SPACES = " \t\n\r\f\v"
 
 
 class Grid(Randomizer):
@@ -71,6 +74,8 @@ class Grid(Randomizer):
     def code(self, value: object) -> int:
         """One number's place on the grid."""
         plain = value.item() if isinstance(value, np.generic) else value
+        if isinstance(plain, str) and plain.strip(_SPACES) != plain.strip():
+            raise self._outside()  # other languages know other spaces
         try:
             found = exact.number(plain, name="an answer")
         except UsageError:
@@ -97,6 +102,12 @@ class Grid(Randomizer):
 
     def _outside(self) -> UsageError:
         return UsageError(f"An answer is a number from {exact.show(self.low)} to {exact.show(self.high)}.")
+
+    def check(self, values: Values) -> None:
+        self.codes(values)
+
+    def canonical(self, value: Any) -> str:
+        return f"code {int(self.codes([value])[0])}"
 
     def noised(self, values: Values, *, bits: Bits) -> Reports:
         return self.reports(self.codes(values), bits=bits)
@@ -182,15 +193,15 @@ class Duchi(Numbers):
     def __init__(self, *, low: object, high: object, step: object, epsilon: object, planes: int = FINE) -> None:
         self._declare(low, high, step)
         self.asked = coins.asked(epsilon)
-        self.planes, sides = planes, int(256**planes)
         least = coins.heads_for(1 / (1 + coins.growth(self.asked)), planes=planes)
+        self.planes, sides = planes, int(256**planes)
         # The whole range must be a whole number of steps, and even: sides is, and what is left is halved.
         slope = (sides - 2 * least) // self.steps
         self.slope = slope - slope * self.steps % 2
         if self.slope < 1:
             raise too_fine(self.asked)
         self.first = (sides - self.steps * self.slope) // 2
-        self.epsilon = coins.epsilon_of(Fraction(sides - self.first, self.first))
+        self.epsilon = coins.cost(Fraction(sides - self.first, self.first), self.asked)
         self.width = 1
         self._measure(sides)
 
@@ -216,6 +227,9 @@ class Duchi(Numbers):
 
     def guesses(self, reports: Reports) -> NDArray[np.float64]:
         return np.array([float(end) for end in self.extent])[reports[:, 0]]
+
+    def options(self) -> dict[str, Any]:
+        return {**super().options(), **unusual(planes=(self.planes, FINE))}
 
     def numbers(self) -> dict[str, Any]:
         return {"steps": self.steps, "first": self.first, "slope": self.slope, "planes": self.planes}

@@ -22,6 +22,7 @@ from discreet.local.coins import PLANES
 from discreet.local.estimate import Estimate
 from discreet.local.hashed import MOST_WIDE, Functions, coded
 from discreet.local.layers import lying, written
+from discreet.local.options import unusual
 from discreet.local.randomizer import Randomizer, Reports, Values
 from discreet.local.sketch import FUNCTIONS, SALT, WIDE, HadamardSketch
 from discreet.local.spelling import Spelling
@@ -77,7 +78,10 @@ class FragmentPuzzle(Randomizer):
         self.whole = HadamardSketch(epsilon=rest, functions=functions, wide=wide, salt=f"{salt}/word", planes=planes)
         self.tags = Functions(salt=f"{salt}/tag", many=1, wide=TAGS)
         self.lie = lying(coins.growth(self.asked * self.share), planes=planes)
-        self.epsilon = coins.epsilon_of((1 / self.lie.chance - 1) * (1 / self.whole.lie.chance - 1))
+        fragment = 1 / self.lie.chance - 1
+        both = coins.epsilon_of(fragment * (1 / self.whole.lie.chance - 1))
+        # Each costs at most its share of what was asked for, so that both together cost at most all of it.
+        self.epsilon = min(both, coins.cost(fragment, self.asked * self.share) + self.whole.epsilon)
         self.width = 1 + self._middle + self.whole.width
 
     @property
@@ -98,6 +102,9 @@ class FragmentPuzzle(Randomizer):
     def _middle(self) -> int:
         """How many bytes the fragment's part takes."""
         return width_of(2 * self.rows - 1)
+
+    def canonical(self, value: Any) -> str:
+        return f"word {self._padded(value).hex()}"
 
     def noised(self, values: Values, *, bits: Bits) -> Reports:
         words = coded(values, self._padded)
@@ -183,6 +190,7 @@ class FragmentPuzzle(Randomizer):
             "functions": self.whole.functions,
             "wide": self.whole.wide,
             "salt": self.tags.salt.removesuffix("/tag"),
+            **unusual(planes=(self.lie.planes, PLANES)),
         }
 
     def numbers(self) -> dict[str, Any]:

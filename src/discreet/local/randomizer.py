@@ -6,6 +6,7 @@ the collector's store and here, and a million of them are one array.
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -33,7 +34,7 @@ class Randomizer(ABC):
 
     Guarantee: `epsilon`-differentially private for each report, whoever sees it: any report is at most
         e^epsilon times as likely for one answer as for any other. `epsilon` is computed from the whole
-        numbers that the coins use, rounded up, and is never more than was asked for.
+        numbers that the coins use, rounded up, and is never more than was asked for (`coins.cost`).
     """
 
     __slots__ = ("asked", "epsilon", "width")
@@ -51,6 +52,18 @@ class Randomizer(ABC):
     @abstractmethod
     def noised(self, values: Values, *, bits: Bits) -> Reports:
         """A report for each answer; refuses an answer outside the domain before any coin is flipped."""
+
+    @abstractmethod
+    def canonical(self, value: Any) -> str:
+        """One text for all ways to write an answer that are noised alike, and another for any other answer.
+
+        It is made of what is noised itself, so that a device can know an answer again. Refuses what is no answer.
+        """
+
+    def check(self, values: Values) -> None:
+        """Refuses an answer outside the domain. Flips no coin."""
+        for value in values:
+            self.canonical(value)
 
     @abstractmethod
     def valid(self, reports: Reports) -> NDArray[np.bool_]:
@@ -109,14 +122,28 @@ class Randomizer(ABC):
 
 
 def read(parameters: Mapping[str, Any], kinds: Mapping[str, type[Randomizer]]) -> Randomizer:
-    """The randomizer that `parameters()` described. Numbers that do not follow from its epsilon are refused."""
+    """The randomizer that `parameters()` described; refused where they do not follow from epsilon and options."""
+    if not isinstance(parameters, Mapping):
+        raise UsageError("Parameters are a JSON object.")
     kind = kinds.get(str(parameters.get("protocol")))
     if kind is None:
-        raise UsageError(f"There is no protocol {parameters.get('protocol')!r}.", hint=f"One of {', '.join(kinds)}.")
+        named = str(parameters.get("protocol"))[:40]
+        raise UsageError(f"There is no protocol {named!r}.", hint=f"One of {', '.join(kinds)}.")
     try:
         made = kind(epsilon=exact.read(parameters["epsilon"]), **parameters["options"])  # type: ignore[call-arg]
-    except (KeyError, TypeError, ValueError) as error:
+        same = _written(made.parameters()) == _written(dict(parameters))
+    except _NO_PARAMETERS as error:
         raise UsageError(f"These are no parameters of {kind.protocol}.") from error
-    if made.parameters() != dict(parameters):
+    if not same:
         raise UsageError(f"These numbers are not the ones that {kind.protocol} uses at this epsilon.")
     return made
+
+
+#: What a constructor may raise when it is given what nobody would write: a list for a number, a thousand nested
+#: questions, a ratio over zero.
+_NO_PARAMETERS = (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
+
+
+def _written(parameters: dict[str, Any]) -> str:
+    """As JSON: 1, 1.0 and true are equal in Python, and three different texts."""
+    return json.dumps(parameters, sort_keys=True)

@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import exact
-from discreet.errors import UsageError
 from discreet.local.choices import Choices, narrow, whole_bytes, whole_numbers, width_of
 from discreet.local.cohorts import filters, fit
 from discreet.local.coins import PLANES
 from discreet.local.estimate import Estimate
-from discreet.local.hashed import Coded, Functions, candidates, coded
+from discreet.local.hashed import Coded, Functions, candidates, coded, encoded
 from discreet.local.layers import Layers, both
+from discreet.local.options import unusual, whole
 from discreet.local.randomizer import Randomizer, Reports, Values
 from discreet.local.sketch import SALT
 from discreet.local.tallying import Tally, bit_counts, tally_of_bits
@@ -63,13 +63,12 @@ class Rappor(Randomizer):
         planes: int = PLANES,
     ) -> None:
         self.asked, self.asked_once = both(epsilon, once)
-        if not (1 <= functions <= 16 and 1 <= cohorts <= 1024):
-            raise UsageError(f"1 to 16 functions and 1 to 1,024 cohorts; this asks for {functions} and {cohorts}.")
-        self.functions, self.cohorts = functions, cohorts
+        self.functions = whole(functions, name="functions", low=1, high=16)
+        self.cohorts = whole(cohorts, name="cohorts", low=1, high=1024)
         self._hashes = Functions(salt=salt, many=functions * cohorts, wide=wide)
         self.layers = Layers.of(self.asked, self.asked_once, functions=functions, planes=planes)
-        self.epsilon = self.layers.epsilon(functions)
-        self.once = self.layers.once(functions)
+        self.epsilon = self.layers.epsilon(self.asked, functions=functions)
+        self.once = self.layers.once(self.asked_once, functions=functions)
         self.width = narrow(self._head + -(-wide // 8), self.protocol)
 
     @property
@@ -88,6 +87,9 @@ class Rappor(Randomizer):
     def instant(self, kept: bytes, *, bits: Bits) -> bytes:
         """On the device, each time: what may be sent of a permanent answer."""
         return bytes(self._instants(self.matrix([kept]), bits)[0])
+
+    def canonical(self, value: Any) -> str:
+        return f"word {encoded(value).hex()}"
 
     def noised(self, values: Values, *, bits: Bits) -> Reports:
         return self._instants(self._permanents(coded(values), bits), bits)
@@ -145,6 +147,7 @@ class Rappor(Randomizer):
             "wide": self.wide,
             "cohorts": self.cohorts,
             "salt": self._hashes.salt,
+            **unusual(planes=(self.layers.lie.planes, PLANES)),
         }
 
     def numbers(self) -> dict[str, Any]:
@@ -174,8 +177,8 @@ class BasicRappor(Choices):
         self._declare(choices)
         self.asked, self.asked_once = both(epsilon, once)
         self.layers = Layers.of(self.asked, self.asked_once, functions=1, planes=planes)
-        self.epsilon = self.layers.epsilon(1)
-        self.once = self.layers.once(1)
+        self.epsilon = self.layers.epsilon(self.asked, functions=1)
+        self.once = self.layers.once(self.asked_once, functions=1)
         self.width = narrow(-(-len(self.choices) // 8), self.protocol)
 
     def permanent(self, value: str, *, bits: Bits) -> bytes:
@@ -215,7 +218,7 @@ class BasicRappor(Choices):
         return self.layers.chances
 
     def options(self) -> dict[str, Any]:
-        return {"choices": list(self.choices), "once": exact.write(self.asked_once)}
+        return {**super().options(), "once": exact.write(self.asked_once)}
 
     def numbers(self) -> dict[str, Any]:
         return {**self.layers.numbers(), "choices": len(self.choices)}

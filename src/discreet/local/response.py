@@ -43,7 +43,7 @@ class RandomizedResponse(Choices):
         self.lie = Coin(
             heads=coins.heads_for(others / (coins.growth(self.asked) + others), planes=planes), planes=planes
         )
-        self.epsilon = coins.epsilon_of((1 - self.lie.chance) * others / self.lie.chance)
+        self.epsilon = coins.cost((1 - self.lie.chance) * others / self.lie.chance, self.asked)
         self.width = width_of(others)
 
     @classmethod

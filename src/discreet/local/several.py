@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -84,20 +85,29 @@ class _Several(Randomizer):
 
     def noised(self, values: Values, *, bits: Bits) -> Reports:
         """Each answer is a mapping from every question's name to the answer to it."""
+        return self.noised_columns(self._columns(values), bits=bits)
+
+    def _columns(self, values: Values) -> Columns:
         for value in values:
             if not isinstance(value, Mapping) or value.keys() != self.questions.keys():
                 raise UsageError(f"An answer holds one to each of: {', '.join(self.questions)}.")
-        columns = {name: [value[name] for value in values] for name in self.questions}
-        return self.noised_columns(columns, bits=bits)
+        return {name: [value[name] for value in values] for name in self.questions}
+
+    def check(self, values: Values) -> None:
+        """All answers, those to questions that will not be drawn too."""
+        for name, column in self._columns(values).items():
+            self.questions[name].check(column)
+
+    def canonical(self, value: Any) -> str:
+        columns = self._columns([value])
+        return json.dumps({name: each.canonical(columns[name][0]) for name, each in sorted(self.questions.items())})
 
     def noised_columns(self, columns: Columns, *, bits: Bits | None = None) -> Reports:
         """The same for many at once: an array of answers for each question."""
         if columns.keys() != self.questions.keys() or len({len(column) for column in columns.values()}) != 1:
             raise UsageError(f"There must be as many answers to each of: {', '.join(self.questions)}.")
         for name, question in self.questions.items():
-            codes = getattr(question, "codes", None)
-            if codes is not None:  # all answers are checked before any coin is flipped, those not drawn too
-                codes(columns[name])
+            question.check(columns[name])  # before any coin is flipped: a refusal tells nothing of the draw
         return self._noised(columns, bits or system())
 
     def _noised(self, columns: Columns, bits: Bits) -> Reports:
@@ -169,9 +179,7 @@ class Sampled(_Several):
             raise UsageError(f"Nobody has drawn the question {name!r} yet.")
         question: Any = self.questions[name]
         told = question.estimate(reports) if words is None else question.estimate(reports, words)
-        if isinstance(told, Estimate):
-            return about_all(told, n)
-        return mean_about_all(told, question, n) if isinstance(told, Mean) else told
+        return _told_about_all(told, question, n)
 
 
 class Split(_Several):
@@ -189,6 +197,7 @@ class Split(_Several):
     def __init__(self, questions: Mapping[str, Question], *, epsilon: object) -> None:
         self.asked = coins.asked(epsilon)
         self._ask(questions, self.asked / max(len(questions), 1))
+        # None costs more than its part, so that the sum is at most what was asked for.
         self.epsilon = sum((question.epsilon for question in self.questions.values()), Fraction(0))
         self.width = narrow(sum(question.width for question in self.questions.values()), self.protocol)
 
@@ -215,6 +224,14 @@ class Split(_Several):
         return found
 
 
+def _told_about_all(told: Any, question: Any, n: int) -> Any:
+    if isinstance(told, Estimate):
+        return about_all(told, n)
+    if isinstance(told, dict):  # several questions in one
+        return {name: _told_about_all(each, question.questions[name], n) for name, each in told.items()}
+    return mean_about_all(told, question, n) if isinstance(told, Mean) else told
+
+
 def about_all(told: Estimate, n: int) -> Estimate:
     """An estimate about `told.n` respondents, drawn at random from n, as one about all n of them.
 
@@ -230,17 +247,22 @@ def about_all(told: Estimate, n: int) -> Estimate:
         counts=told.counts * (n / drawn),
         variances=told.variances * (n / drawn) ** 2 + sampling,
         reach=told.reach * n / max(drawn - 1, 1),  # a liar who leaves or joins changes how many drew it, too
+        score=None if told.score is None else told.score.of_part(drawn, n),
     )
 
 
 def mean_about_all(told: Mean, question: Randomizer, n: int) -> Mean:
-    """The same for a mean. Values in [low, high] of mean m have a variance of at most (m - low) (high - m)."""
+    """The same for a mean. Values in [low, high] of mean m have a variance of at most (m - low) (high - m).
+
+    A liar who leaves the question or joins it moves the mean no further than one who changes a report: a mean of
+    m guesses is (guess - mean of the others) / m away from that of the others.
+    """
     if not isinstance(question, Grid):
         raise TypeError("a mean comes from numbers on a grid")
     low, high = float(question.low), float(question.high)
     middle = min(max(told.value, low), high)
     sampling = (middle - low) * (high - middle) * n / max(n - 1, 1) * (1 - told.n / n) / told.n
-    return replace(told, n=n, variance=told.variance + sampling, reach=told.reach * told.n / max(told.n - 1, 1))
+    return replace(told, n=n, variance=told.variance + sampling)
 
 
 def _is_name(name: object) -> bool:
@@ -255,7 +277,10 @@ def _made(question: Question, epsilon: Fraction) -> Randomizer:
     kind: Any = KINDS.get(str(question.get("protocol")))
     if kind is None:
         raise UsageError(f"There is no protocol {question.get('protocol')!r}.")
-    made: Randomizer = kind(epsilon=epsilon, **question.get("options", {}))
+    try:
+        made: Randomizer = kind(epsilon=epsilon, **question.get("options", {}))
+    except (TypeError, ValueError, AttributeError) as error:
+        raise UsageError(f"These are no options of {kind.protocol}.") from error
     return made
 
 

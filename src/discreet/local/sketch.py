@@ -24,8 +24,9 @@ from discreet.local import coins
 from discreet.local.choices import narrow, whole_bytes, whole_numbers, width_of
 from discreet.local.coins import PLANES, Coin
 from discreet.local.estimate import Estimate
-from discreet.local.hashed import Coded, Functions, candidates, coded
+from discreet.local.hashed import Coded, Functions, candidates, coded, encoded
 from discreet.local.layers import lying
+from discreet.local.options import unusual
 from discreet.local.randomizer import Randomizer, Reports, Values
 from discreet.local.tallying import Tally, tally_of_bits
 from discreet.local.walsh import signs, transform
@@ -57,6 +58,9 @@ class Sketch(Randomizer):
     @property
     def wide(self) -> int:
         return self._hashes.wide
+
+    def canonical(self, value: Any) -> str:
+        return f"word {encoded(value).hex()}"
 
     def noised(self, values: Values, *, bits: Bits) -> Reports:
         return self.sketched(coded(values), bits=bits)
@@ -136,7 +140,12 @@ class Sketch(Randomizer):
         return np.asarray(spread * (wide / (wide - 1)) ** 2)
 
     def options(self) -> dict[str, Any]:
-        return {"functions": self.functions, "wide": self.wide, "salt": self._hashes.salt}
+        return {
+            "functions": self.functions,
+            "wide": self.wide,
+            "salt": self._hashes.salt,
+            **unusual(planes=(self.lie.planes, PLANES)),
+        }
 
     def numbers(self) -> dict[str, Any]:
         return {
@@ -180,7 +189,7 @@ class CountMeanSketch(Sketch):
         self._declare(functions, wide, salt)
         self.asked = coins.asked(epsilon)
         self.lie = lying(coins.growth(self.asked / 2), planes=planes)
-        self.epsilon = coins.epsilon_of((1 / self.lie.chance - 1) ** 2)
+        self.epsilon = coins.cost(1 / self.lie.chance - 1, self.asked, times=2)
         self.width = narrow(self._head + -(-wide // 8), self.protocol)
 
     @property
@@ -252,7 +261,7 @@ class HadamardSketch(Sketch):
         self._declare(functions, wide, salt)
         self.asked = coins.asked(epsilon)
         self.lie = lying(coins.growth(self.asked), planes=planes)
-        self.epsilon = coins.epsilon_of(1 / self.lie.chance - 1)
+        self.epsilon = coins.cost(1 / self.lie.chance - 1, self.asked)
         self.width = width_of(2 * functions * wide - 1)
 
     def sketched(self, words: Coded, *, bits: Bits) -> Reports:

@@ -7,11 +7,13 @@ the letters: there are few of them, and an emoji is only a longer word.
 from __future__ import annotations
 
 import codecs
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from discreet.errors import UsageError
 from discreet.local.hashed import encoded
+from discreet.local.options import whole
 
 MOST_LENGTH = 64
 #: Every byte that UTF-8 uses, but zero, which ends a word.
@@ -26,15 +28,14 @@ class Spelling:
     alphabet: str | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.length, int) or not 1 <= self.length <= MOST_LENGTH:
-            raise UsageError(f"A word may be 1 to {MOST_LENGTH} bytes long; this asks for {self.length}.")
+        whole(self.length, name="length", low=1, high=MOST_LENGTH)
         if self.alphabet is not None and b"\0" in encoded(self.alphabet):
             raise UsageError("An alphabet is the characters that words are made of, and not the zero byte.")
 
     @property
     def letters(self) -> tuple[int, ...]:
         """The bytes that words are made of, and first of all the zero that ends them."""
-        return (0, *(_BYTES if self.alphabet is None else sorted(set(encoded(self.alphabet)))))
+        return (0, *(_BYTES if self.alphabet is None else sorted(set(self.alphabet.encode()))))
 
     def padded(self, word: object) -> bytes:
         """The word as `length` bytes; refuses what is none, or too long."""
@@ -45,7 +46,10 @@ class Spelling:
         return found.ljust(self.length, b"\0")
 
     def begins(self, prefix: bytes) -> bool:
-        """Whether some padded word begins so."""
+        """Whether some padded word begins so.
+
+        A word is composed (NFC), and so is every piece of it. Else liars could bring in one word in two spellings.
+        """
         spelled = prefix.rstrip(b"\0")
         ended = len(spelled) < len(prefix)
         if b"\0" in spelled or (ended and not spelled):
@@ -54,12 +58,14 @@ class Spelling:
             letters = codecs.getincrementaldecoder("utf-8")().decode(spelled, ended)
         except UnicodeDecodeError:
             return False
+        if not unicodedata.is_normalized("NFC", letters):
+            return False
         return self.alphabet is None or all(letter in self.alphabet for letter in letters)
 
     def read(self, padded: bytes) -> str | None:
         """The word that was padded so, if any was."""
         spelled = padded.rstrip(b"\0")
-        return spelled.decode() if self.begins(spelled + b"\0") else None
+        return spelled.decode() if len(spelled) <= self.length and self.begins(spelled + b"\0") else None
 
     def grown(self, prefixes: Iterable[bytes], by: int) -> list[bytes]:
         """All beginnings that are longer by so many bytes."""

@@ -51,7 +51,7 @@ class SubsetSelection(Choices):
         outside = (many - self.size) / (self.size * growth + many - self.size)
         self.without = Coin(heads=coins.heads_for(outside, planes=planes), planes=planes)
         ratio = (1 - self.without.chance) * (many - self.size) / (self.without.chance * self.size)
-        self.epsilon = coins.epsilon_of(ratio)
+        self.epsilon = coins.cost(ratio, self.asked)
         as_numbers, as_bits = self.size * width_of(many - 1), -(-many // 8)
         self.listed = as_numbers < as_bits
         self.width = narrow(min(as_numbers, as_bits), self.protocol)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import UsageError
 from discreet.local import coins
-from discreet.local.choices import Choices, narrow
+from discreet.local.choices import MOST, Choices, narrow
 from discreet.local.estimate import Estimate, isotonic, norm_sub
 from discreet.local.numbers import Grid
 from discreet.local.randomizer import Reports
@@ -60,6 +60,10 @@ class Tree(Grid):
         self._declare(low, high, step)
         self.asked = coins.asked(epsilon)
         points = self.steps + 1
+        if points > MOST:
+            raise UsageError(
+                f"A tree has at most {MOST:,} points, and this grid one more.", hint="Choose a coarser step."
+            )
         self.fanout = even_fanout(points) if fanout is None else fanout
         self.oracle = oracle or ("unary" if points <= _UNARY_UP_TO else "hashing")
         whole = isinstance(self.fanout, int) and not isinstance(self.fanout, bool)
@@ -73,10 +77,9 @@ class Tree(Grid):
     def _better(self, size: int) -> Choices:
         """Randomized response where nodes are so few that it has the smaller variance."""
         nodes = [str(node) for node in range(size)]
-        plain = RandomizedResponse(nodes, epsilon=self.asked)
         growth = coins.growth(self.asked)
         if size < 3 * growth + 2:  # (growth + size - 2) / (growth - 1)^2 < 4 growth / (growth - 1)^2
-            return plain
+            return RandomizedResponse(nodes, epsilon=self.asked)
         if self.oracle == "unary":
             return OptimisedUnary(nodes, epsilon=self.asked)
         from discreet.local.hashing import LocalHashing

@@ -34,8 +34,12 @@ class Unary(Choices):
     other: Coin
 
     def _finish(self) -> None:
+        """Two bits change. Of the symmetric encoding each costs half of what was asked for."""
         own, other = self.own.chance, self.other.chance
-        self.epsilon = coins.epsilon_of(own * (1 - other) / (other * (1 - own)))
+        if own == 1 - other:
+            self.epsilon = coins.cost(own / other, self.asked, times=2)
+        else:
+            self.epsilon = coins.cost(own * (1 - other) / (other * (1 - own)), self.asked)
         self.width = narrow(-(-len(self.choices) // 8), self.protocol)
 
     def reports(self, codes: NDArray[np.int64], *, bits: Bits) -> Reports:

@@ -21,6 +21,7 @@ from discreet.local.choices import whole_bytes, whole_numbers, width_of
 from discreet.local.coins import Coin
 from discreet.local.estimate import Estimate
 from discreet.local.numbers import FINE, Duchi, Numbers, too_fine
+from discreet.local.options import unusual, whole
 from discreet.local.randomizer import Reports
 from discreet.mechanisms import uniform
 from discreet.mechanisms.bits import Bits
@@ -42,7 +43,7 @@ class Window(Numbers):
         heads, a whole number below steps * slide, the place among the outputs outside, in their order.
     """
 
-    __slots__ = ("gain", "offset", "out", "slide", "wide")
+    __slots__ = ("_unusual", "gain", "offset", "out", "slide", "wide")
 
     #: An output is offset + gain * code in the mean.
     offset: Fraction
@@ -51,14 +52,16 @@ class Window(Numbers):
     def _make(self, epsilon: object, share: Callable[[Fraction], Fraction], slide: int | None, planes: int) -> None:
         """`share` gives, for an epsilon, the best window's width in parts of the way that it moves."""
         self.asked = coins.asked(epsilon)
-        self.slide = -(-_FINENESS // self.steps) if slide is None else slide
+        usual = -(-_FINENESS // self.steps)
+        self.slide = usual if slide is None else whole(slide, name="slide", low=1, high=_FINENESS)
+        self._unusual = unusual(slide=(self.slide, usual), planes=(planes, FINE))
         self.wide = max(1, round(self.outside * share(self.asked)))
         chance = 1 / (1 + coins.growth(self.asked) * self.wide / self.outside)
         self.out = Coin(heads=coins.heads_for(chance, planes=planes), planes=planes)
         inside, outside = self.levels
         if inside <= outside:
             raise too_fine(self.asked)
-        self.epsilon = coins.epsilon_of(inside / outside)
+        self.epsilon = coins.cost(inside / outside, self.asked)
         self.width = width_of(self.outputs - 1)
         self._measure()
 
@@ -119,6 +122,9 @@ class Window(Numbers):
 
     def guesses_of(self, told: NDArray[np.int64]) -> NDArray[np.float64]:
         return np.asarray((told - float(self.offset)) / float(self.gain))
+
+    def options(self) -> dict[str, Any]:
+        return {**super().options(), **self._unusual}
 
     def numbers(self) -> dict[str, Any]:
         return {
@@ -289,6 +295,9 @@ class Hybrid(Numbers):
         bit = told - self.window.outputs
         ends = np.array([float(end) for end in self.bit.extent])
         return np.asarray(np.where(bit < 0, self.window.guesses_of(told), ends[np.maximum(bit, 0)]))
+
+    def options(self) -> dict[str, Any]:
+        return self.window.options()
 
     def numbers(self) -> dict[str, Any]:
         return {

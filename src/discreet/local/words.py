@@ -18,6 +18,7 @@ from discreet.errors import UsageError
 from discreet.local.coins import PLANES
 from discreet.local.estimate import Estimate
 from discreet.local.hashed import Coded, coded
+from discreet.local.options import unusual, whole
 from discreet.local.randomizer import Randomizer, Reports, Values
 from discreet.local.sketch import SALT, HadamardSketch
 from discreet.local.spelling import Spelling
@@ -81,10 +82,13 @@ class PrefixWords(Randomizer):
         """How long each group's beginnings are: in as few steps as the letters allow, or as were asked for."""
         length, letters = self.spelling.length, len(self.spelling.letters)
         step = max(by for by in range(1, length + 1) if by == 1 or letters**by <= _MOST_GROWN)
-        many = -(-length // step) if groups is None else groups
-        if not 1 <= many <= length or letters ** -(-length // many) > _MOST_GROWN:
+        many = -(-length // step) if groups is None else whole(groups, name="groups", low=1, high=length)
+        if letters ** -(-length // many) > _MOST_GROWN:
             raise UsageError(f"Words of {length} bytes take {-(-length // step)} to {length} groups; these are {many}.")
         return tuple(-(-length * (group + 1) // many) for group in range(many))
+
+    def canonical(self, value: Any) -> str:
+        return f"word {self.spelling.padded(value).hex()}"
 
     def noised(self, values: Values, *, bits: Bits) -> Reports:
         words = coded(values, self.spelling.padded)
@@ -151,6 +155,7 @@ class PrefixWords(Randomizer):
             "functions": self.finding.functions,
             "wide": self.finding.wide,
             "salt": self.finding.options()["salt"].removesuffix("/find"),
+            **unusual(planes=(self.finding.lie.planes, PLANES)),
         }
 
     def numbers(self) -> dict[str, Any]:

@@ -35,9 +35,9 @@ def p_value(right: int, guessed: int, *, canaries: int, epsilon: float, delta: f
     """The chance, at most, of so many right guesses (or more) if the release is (epsilon, delta)-private.
 
     Guarantee: under (epsilon, delta), for adding or removing one canary, P(result <= x) <= x for every x.
-    Because: theorem 5.2 of the paper. Given the guesses, each right one is as likely as a coin of bias
-        q = e^epsilon / (1 + e^epsilon) at most, whatever the other canaries are; so without a delta their number is
-        below Binomial(guessed, q). A delta adds at most 2 * canaries * delta times the largest average of that law's
+    Because: the main theorem of the paper (as computed in its appendix D). Given the guesses, each is right
+        with the chance q = e^epsilon / (1 + e^epsilon) at most, whatever the other canaries are; so without a delta
+        their number is below Binomial(guessed, q). A delta adds at most 2 * canaries * delta times the largest average of that law's
         masses right below `right`. The number of guesses is fixed beforehand.
     """
     bias = 1 / (1 + math.exp(-epsilon))

@@ -34,8 +34,8 @@ class Conflict:
 def conflict(block: Block, *, seconds: float = SECONDS) -> Conflict | None:
     """Numbers in conflict, of which none can be spared; None where all agree, or the time is over.
 
-    Because: they are left out one after the other. A number stays only if without it, and without all that left before, a world fits; so none of the
-        rest can be spared. Whatever was undecided in time stays too, and the set is then not called minimal.
+    Because: they are left out one after the other, and one stays only if without it, and without all that left
+        before, a world fits. What was undecided in time stays too, and the set is then not called minimal.
     """
     until = time.monotonic() + seconds
     parts = _parts(block)

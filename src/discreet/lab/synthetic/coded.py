@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from discreet.errors import UsageError
@@ -119,11 +118,7 @@ def _numbers(part: Any, kind: Any) -> NDArray[Any]:
 
 
 def _texts(part: Any) -> Any:
-    """Values as text; what Arrow cannot write as text is written by Python. A whole number is written as one."""
-    if pa.types.is_floating(part.type):
-        whole = pc.equal(pc.floor(part), part)
-        as_text = part.cast(pa.large_string())
-        return pc.if_else(whole, pc.replace_substring_regex(as_text, r"\.0$", ""), as_text)
+    """Values as text, whole numbers without a point; what Arrow cannot write is written by Python."""
     try:
         return part.cast(pa.large_string())
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):

@@ -64,7 +64,7 @@ def density_ratio(
         attack="membership inference",
         success=right / each,
         chance=0.5,
-        bound=None,
+        bound=None if epsilon is None else best_under(epsilon, delta),
         n=each,
         seconds=process_time() - start,
         interval=clopper_pearson(right, each, confidence),

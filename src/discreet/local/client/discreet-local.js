@@ -246,8 +246,8 @@ export function hmac(key, message) {
 
 // ---------------------------------------------------------------- what a survey may ask of a device
 
-/** What floats may err by when an epsilon is computed again. */
-const SLACK = 1e-6;
+/** What floats may err by when an epsilon is computed again, in parts of it. */
+const SLACK = 1e-9;
 /** The longest report, in bytes. */
 const WIDEST = 12000;
 
@@ -258,11 +258,21 @@ function whole(numbers, name, low, high) {
   return found;
 }
 
-/** The numbers of a document: these and no others, so that nothing unknown is passed over. */
-function only(numbers, names) {
-  const found = Object.keys(numbers ?? {}).sort().join(" ");
-  need(found === [...names].sort().join(" "), "The survey's numbers are not those of its protocol.");
-  return numbers;
+/** The entries of an object: these, perhaps some of those, and no others, so that nothing unknown is passed over. */
+function only(found, names, perhaps = [], sentence = "The survey's numbers are not those of its protocol.") {
+  const isObject = found !== null && typeof found === "object" && !Array.isArray(found);
+  const keys = isObject ? Object.keys(found) : [];
+  const known = keys.every((key) => names.includes(key) || perhaps.includes(key));
+  need(isObject && known && names.every((name) => keys.includes(name)), sentence);
+  return found;
+}
+
+/** The options of a document: these, and what tests may set if it is as the numbers say. */
+function optionsOf(found, names, numbers, perhaps = ["planes"]) {
+  only(found, names, perhaps, "The survey's options are not those of its protocol.");
+  const same = perhaps.every((name) => !(name in found) || found[name] === numbers?.[name]);
+  need(same, "The survey's options are not those of its numbers.");
+  return found;
 }
 
 /** How many sides a coin of these planes has. */
@@ -275,12 +285,36 @@ function coin(numbers, name) {
   return whole(numbers, name, 1, sidesOf(numbers) - 1);
 }
 
-/** "3/2" as a Number. */
+/** "3/2" as two whole numbers, in lowest terms: each ratio has one text. */
 function ratio(text) {
-  need(typeof text === "string" && /^\d{1,300}\/[1-9]\d{0,299}$/.test(text), "The survey's epsilon cannot be read.");
+  const read = typeof text === "string" && /^(0|[1-9]\d{0,299})\/[1-9]\d{0,299}$/.test(text);
+  need(read, "The survey's epsilon cannot be read.");
   const [over, under] = text.split("/").map(BigInt);
-  // Twenty digits after the point, whatever the size of the two.
-  return Number((over * 10n ** 20n) / under) / 1e20;
+  let [larger, smaller] = [over, under];
+  while (smaller) [larger, smaller] = [smaller, larger % smaller];
+  need(larger === 1n, "The survey's epsilon is not in lowest terms.");
+  return { over, under };
+}
+
+function atMost(one, other) {
+  return one.over * other.under <= other.over * one.under;
+}
+
+/** Forty digits after the point, whatever the size of the two. */
+function asNumber({ over, under }) {
+  return Number((over * 10n ** 40n) / under) / 1e40;
+}
+
+/** |ln(one / other)| of two whole numbers, however near to each other: their difference is exact. */
+function logOf(one, other) {
+  let [larger, smaller] = [BigInt(one), BigInt(other)];
+  if (larger < smaller) [larger, smaller] = [smaller, larger];
+  return Math.log1p(Number(larger - smaller) / Number(smaller));
+}
+
+/** Whether what the numbers cost is what is claimed, or less. */
+function covers(claimed, cost) {
+  return cost <= asNumber(claimed) * (1 + SLACK);
 }
 
 /** A declared list of choices that can be told apart, as many as the numbers say. */
@@ -295,8 +329,8 @@ function declared(options, numbers) {
 
 /** Protocols over a declared list of choices. */
 class Choices {
-  constructor(options, numbers) {
-    this.choices = declared(options, numbers);
+  constructor(options, numbers, more = []) {
+    this.choices = declared(optionsOf(options, ["choices", ...more], numbers), numbers);
   }
 
   /** The answer as it is remembered: its place in the list. */
@@ -334,7 +368,7 @@ class Response extends Choices {
     this.planes = numbers.planes;
     this.lie = coin(numbers, "lie");
     this.truth = sidesOf(numbers) - this.lie;
-    this.epsilon = Math.abs(Math.log((this.truth * this.others) / this.lie));
+    this.epsilon = logOf(BigInt(this.truth) * BigInt(this.others), this.lie);
     this.width = widthOf(this.others);
   }
 
@@ -366,8 +400,8 @@ class Unary extends Choices {
     this.sides = sidesOf(numbers);
     this.own = coin(numbers, "own");
     this.other = coin(numbers, "other");
-    const [own, other] = [this.own / (this.sides - this.own), this.other / (this.sides - this.other)];
-    this.epsilon = Math.abs(Math.log(own / other));
+    const [own, other, sides] = [this.own, this.other, this.sides].map(BigInt);
+    this.epsilon = logOf(own * (sides - other), other * (sides - own));
     this.width = Math.ceil(this.choices.length / 8);
   }
 
@@ -407,13 +441,13 @@ function bitsOf(number) {
 
 /** The choice is hashed to a few buckets, and the bucket is told by randomized response. */
 class Hashed extends Choices {
-  constructor(options, numbers, names) {
-    super(options, only(numbers, [...names, "buckets", "lie", "planes", "choices"]));
+  constructor(options, numbers, names, more = []) {
+    super(options, only(numbers, [...names, "buckets", "lie", "planes", "choices"]), more);
     this.planes = numbers.planes;
     this.lie = coin(numbers, "lie");
     this.buckets = whole(numbers, "buckets", 2, 2 ** 31);
     this.sides = sidesOf(numbers);
-    this.epsilon = Math.abs(Math.log(((this.sides - this.lie) * (this.buckets - 1)) / this.lie));
+    this.epsilon = logOf(BigInt(this.sides - this.lie) * BigInt(this.buckets - 1), this.lie);
   }
 
   supporter(report) {
@@ -465,8 +499,9 @@ const PRIME = 2n ** 31n - 1n;
 /** A hash function of a public list. Draws: which of them; then the bucket's. */
 class FastHashing extends Hashed {
   constructor(options, numbers) {
-    super(options, numbers, ["functions"]);
+    super(options, numbers, ["functions"], ["functions", "label"]);
     this.families = whole(numbers, "functions", 1, 1 << 20);
+    need(options.functions === this.families, "The survey's functions are not as many as it says.");
     this.label = options.label;
     need(this.label === "" || utf8(this.label), "The survey's list of hash functions has no name.");
     this.head = widthOf(this.families - 1);
@@ -500,7 +535,8 @@ class Subset extends Choices {
     this.size = whole(numbers, "size", 1, this.choices.length - 1);
     this.sides = sidesOf(numbers);
     this.rest = this.choices.length - this.size;
-    this.epsilon = Math.abs(Math.log(((this.sides - this.without) * this.rest) / (this.without * this.size)));
+    const [inside, outside] = [this.sides - this.without, this.without].map(BigInt);
+    this.epsilon = logOf(inside * BigInt(this.rest), outside * BigInt(this.size));
     this.each = widthOf(this.choices.length - 1);
     const [listed, bits] = [this.size * this.each, Math.ceil(this.choices.length / 8)];
     this.listed = listed < bits;
@@ -564,7 +600,8 @@ class Hadamard extends Choices {
     this.half = this.length / 2;
     this.rest = this.blocks * this.length - this.half;
     this.sides = sidesOf(numbers);
-    this.epsilon = Math.abs(Math.log((((this.sides - this.without) / this.half) * this.rest) / this.without));
+    const [inside, outside] = [this.sides - this.without, this.without].map(BigInt);
+    this.epsilon = logOf(inside * BigInt(this.rest), outside * BigInt(this.half));
     this.width = widthOf(this.blocks * this.length - 1);
   }
 
@@ -628,11 +665,13 @@ class Layers {
     this.lie = coin(numbers, "lie");
     this.one = whole(numbers, "one", 1, this.sides);
     this.zero = whole(numbers, "zero", 1, this.one);
-    const [lie, one, zero] = [this.lie / this.sides, this.one / this.sides, this.zero / this.sides];
-    [this.set, this.unset] = [one - lie * (one - zero), zero + lie * (one - zero)];
-    this.epsilon = 2 * functions * Math.abs(Math.log((this.sides - this.lie) / this.lie));
-    this.once = functions * Math.abs(Math.log((this.set * (1 - this.unset)) / (this.unset * (1 - this.set))));
-    need(this.once <= ratio(once) + SLACK, "The survey's numbers cost more privacy than it claims.");
+    const [lie, one, zero, sides] = [this.lie, this.one, this.zero, this.sides].map(BigInt);
+    // In parts of sides^2.
+    const [set, unset] = [one * sides - lie * (one - zero), zero * sides + lie * (one - zero)];
+    [this.set, this.unset] = [set, unset].map((part) => Number(part) / this.sides ** 2);
+    this.epsilon = 2 * functions * logOf(sides - lie, lie);
+    this.once = functions * logOf(set * (sides * sides - unset), unset * (sides * sides - set));
+    need(covers(ratio(once), this.once), "The survey's single reports cost more privacy than it claims.");
   }
 
   kept(bits, source) {
@@ -650,7 +689,7 @@ class Layers {
 /** RAPPOR over declared choices. `epsilon` is what all reports of one kept answer cost, `once` what one of them does. */
 class BasicRappor extends Choices {
   constructor(options, numbers) {
-    super(options, only(numbers, ["lie", "one", "zero", "planes", "choices"]));
+    super(options, only(numbers, ["lie", "one", "zero", "planes", "choices"]), ["once"]);
     this.layers = new Layers(numbers, 1, options.once);
     this.epsilon = this.layers.epsilon;
     this.once = this.layers.once;
@@ -728,13 +767,14 @@ class Sketch extends Words {
   constructor(options, numbers) {
     super();
     only(numbers, ["lie", "planes", "functions", "wide"]);
+    optionsOf(options, ["functions", "wide", "salt"], numbers);
     this.planes = numbers.planes;
     this.lie = coin(numbers, "lie");
     const [many, wide] = [whole(numbers, "functions", 1, 65536), whole(numbers, "wide", 2, 1 << 20)];
     need(options?.functions === many && options?.wide === wide, "The survey's sketch is not as large as it says.");
     this.hashes = new Functions(options.salt, many, wide);
     this.sides = sidesOf(numbers);
-    this.once = Math.abs(Math.log((this.sides - this.lie) / this.lie));
+    this.once = logOf(this.sides - this.lie, this.lie);
   }
 }
 
@@ -793,6 +833,7 @@ class Rappor extends Words {
   constructor(options, numbers) {
     super();
     only(numbers, ["lie", "one", "zero", "planes", "functions", "wide", "cohorts"]);
+    optionsOf(options, ["once", "functions", "wide", "cohorts", "salt"], numbers);
     [this.functions, this.cohorts] = [whole(numbers, "functions", 1, 16), whole(numbers, "cohorts", 1, 1024)];
     const wide = whole(numbers, "wide", 2, 1 << 20);
     const same = ["functions", "wide", "cohorts"].every((name) => options?.[name] === numbers[name]);
@@ -838,6 +879,10 @@ class Rappor extends Words {
 
 // ---------------------------------------------------------------- numbers on a grid
 
+/** What may stand around a number: languages differ about other spaces. */
+const SPACES = /^[ \t\n\r\f\v]+|[ \t\n\r\f\v]+$/g;
+/** A decimal as Python writes it: one text for each number. */
+const PLAIN = /^(0|-?[1-9]\d*|-?(0|[1-9]\d*)\.\d*[1-9])$/;
 const NUMBER = /^([+-]?)(?:(\d{1,40})(?:\.(\d{0,40}))?|\.(\d{1,40}))(?:[eE]([+-]?\d{1,3}))?$/;
 /** Further than any written number reaches: all are whole numbers of 10^-FINEST. */
 const FINEST = 1040;
@@ -845,7 +890,7 @@ const FINEST = 1040;
 /** A number as it is written, exactly: in units of 10^-FINEST. */
 function decimal(value) {
   const text = typeof value === "number" ? String(value) : value;
-  const found = typeof text === "string" && NUMBER.exec(text.trim());
+  const found = typeof text === "string" && NUMBER.exec(text.replace(SPACES, ""));
   need(found, "An answer here is a number.");
   const [, sign, over = "", under = found[4] ?? "", , power = "0"] = found;
   const size = BigInt(over + under) * 10n ** BigInt(FINEST - under.length + Number(power));
@@ -854,8 +899,12 @@ function decimal(value) {
 
 /** A number from low to high, told as the nearest point of a grid (halves up). */
 class Numbers {
-  constructor(options, numbers) {
-    [this.low, this.high, this.step] = ["low", "high", "step"].map((name) => String(options?.[name]));
+  constructor(options, numbers, perhaps = ["planes"]) {
+    const ends = ["low", "high", "step"];
+    optionsOf(options, ends, numbers, perhaps);
+    const plain = ends.every((name) => typeof options[name] === "string" && PLAIN.test(options[name]));
+    need(plain, "The survey's grid cannot be read.");
+    [this.low, this.high, this.step] = ends.map((name) => options[name]);
     const [low, high, step] = [this.low, this.high, this.step].map(decimal);
     need(low < high && step > 0n && (high - low) % step === 0n, "The survey's grid does not fit.");
     this.steps = whole(numbers, "steps", 1, 1 << 20);
@@ -886,7 +935,7 @@ class Duchi extends Numbers {
     this.first = coin(numbers, "first");
     this.slope = whole(numbers, "slope", 1, sides);
     need(2 * this.first + this.steps * this.slope === sides, "The survey's coins do not fit its grid.");
-    this.epsilon = Math.log((sides - this.first) / this.first);
+    this.epsilon = logOf(sides - this.first, this.first);
     this.width = 1;
   }
 
@@ -902,14 +951,15 @@ class Duchi extends Numbers {
 /** A place in a window that moves with the number. Draws: the coin `out`; then the place, in the window or outside. */
 class Window extends Numbers {
   constructor(options, numbers) {
-    super(options, only(numbers, ["steps", "wide", "slide", "out", "planes"]));
+    super(options, only(numbers, ["steps", "wide", "slide", "out", "planes"]), ["planes", "slide"]);
     this.planes = numbers.planes;
     this.out = coin(numbers, "out");
     this.wide = whole(numbers, "wide", 1, 2 ** 40);
     this.slide = whole(numbers, "slide", 1, 2 ** 20);
     this.outside = this.steps * this.slide;
     this.outputs = this.outside + this.wide;
-    this.epsilon = Math.abs(Math.log((((sidesOf(numbers) - this.out) / this.wide) * this.outside) / this.out));
+    const [inside, outside] = [sidesOf(numbers) - this.out, this.out].map(BigInt);
+    this.epsilon = logOf(inside * BigInt(this.outside), outside * BigInt(this.wide));
     this.width = widthOf(this.outputs - 1);
   }
 
@@ -932,11 +982,12 @@ class Window extends Numbers {
 /** A coin chooses between the two. Draws: the coin; then those of the window on heads, of the bit on tails. */
 class Hybrid extends Numbers {
   constructor(options, numbers) {
-    super(options, only(numbers, ["steps", "pieces", "planes", "window", "bit"]));
+    const { slide, ...rest } = options ?? {};
+    super(rest, only(numbers, ["steps", "pieces", "planes", "window", "bit"]));
     this.planes = numbers.planes;
     this.pieces = whole(numbers, "pieces", 0, sidesOf(numbers));
     this.window = new Window(options, numbers.window);
-    this.bit = new Duchi(options, numbers.bit);
+    this.bit = new Duchi(rest, numbers.bit);
     this.epsilon = Math.max(this.bit.epsilon, this.pieces ? this.window.epsilon : 0);
     this.width = widthOf(this.window.outputs + 1);
   }
@@ -981,11 +1032,13 @@ const KINDS = new Map([
 export function randomizer(parameters) {
   const kind = KINDS.get(parameters?.protocol);
   need(kind, "This page does not know the survey's protocol.");
+  const fields = ["protocol", "epsilon", "costs", "width", "options", "numbers"];
+  only(parameters, fields, [], "The survey's randomizer has fields that this page does not know, or too few.");
   const made = new kind(parameters.options, parameters.numbers);
   const [asked, costs] = [ratio(parameters.epsilon), ratio(parameters.costs)];
-  need(asked <= 20, "The survey's epsilon is more than 20: hardly any noise.");
-  need(costs <= asked + 1e-11, "The survey costs more than was asked for.");
-  need(made.epsilon <= costs + SLACK, "The survey's numbers cost more privacy than it claims.");
+  need(atMost(asked, { over: 20n, under: 1n }), "The survey's epsilon is more than 20: hardly any noise.");
+  need(atMost(costs, asked), "The survey costs more than was asked for.");
+  need(covers(costs, made.epsilon), "The survey's numbers cost more privacy than it claims.");
   need(parameters.width === made.width, "The survey's reports are not as long as it says.");
   need(made.width <= WIDEST, "The survey's reports are longer than any collector takes.");
   made.protocol = parameters.protocol;
@@ -996,14 +1049,21 @@ export function randomizer(parameters) {
  * A respondent's browser: coins are flipped once for each answer and kept, so that asking again learns nothing.
  *
  * Guarantee: what `answer` returns was stored before. A reload, a retry or a second look gives the same
- *     bytes, so that many reports of one answer together cost the epsilon of one.
+ *     bytes, so that many reports of one answer together cost the epsilon of one. RAPPOR's kept bits are what is drawn
+ *     once: in each `round` of a survey a fresh report of them is sent, and all rounds together cost the smaller of
+ *     the sum of `once` and `epsilon`.
  * The answer itself is not stored: only its HMAC under a random key of this browser, which hides it from
  * a glance, though not from one who takes both and tries every choice. A survey whose randomizer changes is a new
  * question, and counts anew. (Browsers have no lock for storage: two tabs that answer in the same instant can each
  * flip. Both reports then carry one id, and the collector counts the first.)
+ *
+ * `lifetime` is the most that all answers may cost, `limit` how many new reports may be drawn in the last `period`
+ * (in seconds).
  */
 export class Device {
-  constructor({ storage, source = new SystemSource(), lifetime = Infinity } = {}) {
+  constructor(settings = {}) {
+    const { storage, source = new SystemSource(), lifetime = Infinity, limit = Infinity, period = 86400 } = settings;
+    need(lifetime > 0 && limit >= 1 && period > 0, "A limit of a device is a number above nothing.");
     try {
       this.storage = storage ?? globalThis.localStorage;
       need(this.storage, "");
@@ -1011,29 +1071,31 @@ export class Device {
       throw new Refused(FORGETFUL);
     }
     this.source = source;
-    this.most = lifetime;
+    [this.most, this.limit, this.periodMs] = [lifetime, limit, 1000 * period];
   }
 
   /**
    * The report of this answer to this survey ({survey: id, randomizer: parameters}), and the id it is sent under.
-   * `lifetime` is the sum of the epsilons of all distinct answers that this browser has ever noised here.
+   * `lifetime` is the sum of the epsilons of all distinct answers that this browser has ever noised here, `period` that
+   * of the last period. A `round` is the name of one of several collections of the survey.
    */
-  answer(survey, value) {
+  answer(survey, value, round = "") {
     const made = randomizer(survey.randomizer);
-    const described = toHex(sha256(utf8(stable(survey.randomizer))));
-    const place = `${PREFIX}report.${this.#keyed("answer", survey.survey, described, made.canonical(value))}`;
+    need(["string", "number"].includes(typeof round), "A round is a name or a number.");
+    const question = [survey.survey, described(survey.randomizer), made.canonical(value)];
+    const [rounds, layered] = [round === "" ? [] : [String(round)], Boolean(made.layers)];
+    const place = `${PREFIX}report.${this.#keyed("answer", ...question, ...(layered ? rounds : []))}`;
     const before = this.#read(place);
-    if (!before) this.#store(place, made, value);
-    const { report, epsilon } = this.#read(place);
-    const id = this.#keyed("id", survey.survey).slice(0, 32);
-    return { id, report: fromHex(report), epsilon, lifetime: this.lifetime(), repeated: Boolean(before) };
+    if (!before) this.#store(place, made, value, layered && `${PREFIX}kept.${this.#keyed("kept", ...question)}`);
+    const { report } = this.#checked(place);
+    const id = this.#keyed("id", survey.survey, ...rounds).slice(0, 32);
+    const costs = { epsilon: layered ? made.once : made.epsilon, lifetime: this.lifetime(), period: this.#recent().sum };
+    return { id, report: fromHex(report), ...costs, repeated: Boolean(before) };
   }
 
   /** The sum of the epsilons of all that was noised here. */
   lifetime() {
-    const places = Array.from({ length: this.storage.length }, (_, index) => this.storage.key(index));
-    const reports = places.filter((place) => place?.startsWith(`${PREFIX}report.`));
-    return reports.reduce((sum, place) => sum + (this.#read(place)?.epsilon ?? 0), 0);
+    return this.#reports().reduce((sum, { epsilon }) => sum + epsilon, 0);
   }
 
   /** Remember that this report has arrived. */
@@ -1047,15 +1109,62 @@ export class Device {
     return found && fromHex(found.report);
   }
 
-  #store(place, made, value) {
-    const total = this.lifetime() + made.epsilon;
+  /** Charged, drawn and written, in this order; of two layers the kept one first. */
+  #store(place, made, value, kept) {
+    const epsilon = kept ? this.#next(made, kept) : made.epsilon;
+    this.#afford(epsilon);
+    if (kept && !this.#read(kept)) this.#write(kept, { kept: toHex(made.permanent(value, this.source)) });
+    const report = kept ? made.instant(this.#bits(kept, made), this.source) : made.randomize(value, this.source);
+    this.#write(place, { report: toHex(report), epsilon, time: Date.now(), ...(kept && { kept }) });
+  }
+
+  /** What one more report of these kept bits adds: `once`, until all together cost `epsilon`; then nothing. */
+  #next(made, kept) {
+    const spent = this.#reports().filter((entry) => entry.kept === kept).reduce((sum, { epsilon }) => sum + epsilon, 0);
+    return Math.min(made.once, Math.max(made.epsilon - spent, 0));
+  }
+
+  #bits(kept, made) {
+    const found = this.#read(kept)?.kept;
+    need(typeof found === "string" && found.length === 2 * made.width, UNREADABLE);
+    return fromHex(found);
+  }
+
+  #afford(epsilon) {
+    const [total, recent] = [this.lifetime() + epsilon, this.#recent()];
     need(
-      total <= this.most + SLACK,
-      `This answer costs epsilon ${shown(made.epsilon)}, and with it all your answers here ${shown(total)}: ` +
+      total <= this.most * (1 + SLACK),
+      `This answer costs epsilon ${shown(epsilon)}, and with it all your answers here ${shown(total)}: ` +
         `more than the ${shown(this.most)} that this browser allows.`,
     );
-    const report = made.randomize(value, this.source);
-    this.#write(place, { report: toHex(report), epsilon: made.epsilon });
+    need(
+      recent.many < this.limit,
+      `This browser has noised the ${this.limit} new answers of this period, which cost epsilon ${shown(recent.sum)}.`,
+    );
+  }
+
+  /** How many reports were drawn in this period, and their cost. Those of the future (a clock set back) count, too. */
+  #recent() {
+    const recent = this.#reports().filter(({ time }) => time > Date.now() - this.periodMs);
+    return { many: recent.length, sum: recent.reduce((sum, { epsilon }) => sum + epsilon, 0) };
+  }
+
+  #reports() {
+    return this.#places().filter((place) => place.startsWith(`${PREFIX}report.`)).map((place) => this.#checked(place));
+  }
+
+  /** All that is remembered here. */
+  #places() {
+    const places = Array.from({ length: this.storage.length }, (_, index) => this.storage.key(index));
+    return places.filter((place) => place?.startsWith(PREFIX));
+  }
+
+  /** A report as it was stored; one that was changed by another hand is refused, since its cost is unknown. */
+  #checked(place) {
+    const found = this.#read(place);
+    const good = typeof found?.report === "string" && Number.isFinite(found.epsilon) && found.epsilon >= 0;
+    need(good && Number.isFinite(found.time), UNREADABLE);
+    return found;
   }
 
   /** A keyed hash of words, each with its length before it, so that no two lists look alike. */
@@ -1064,17 +1173,23 @@ export class Device {
     return toHex(hmac(this.#key(), joined(...framed)));
   }
 
+  /** The key, made where nothing is remembered yet. With a new one old answers would be noised again. */
   #key() {
     const place = `${PREFIX}key`;
-    if (!this.#read(place)) this.#write(place, { key: toHex(this.source.words(4)) });
-    return fromHex(this.#read(place).key);
+    if (this.storage.getItem(place) === null) {
+      need(!this.#places().length, "This browser has lost the key to what it remembers, so no coins were flipped.");
+      this.#write(place, { key: toHex(this.source.words(4)) });
+    }
+    const key = this.#read(place)?.key;
+    need(typeof key === "string" && /^[0-9a-f]{64}$/.test(key), UNREADABLE);
+    return fromHex(key);
   }
 
   #read(place) {
     try {
       return JSON.parse(this.storage.getItem(place));
     } catch {
-      throw new Refused("What this browser remembers of its coins cannot be read, so none were flipped.");
+      throw new Refused(UNREADABLE);
     }
   }
 
@@ -1090,7 +1205,13 @@ export class Device {
   }
 }
 
+/** What decides how an answer is noised, all of it checked: what else a document says makes no new question. */
+function described({ protocol, options, numbers }) {
+  return toHex(sha256(utf8(stable({ protocol, options, numbers }))));
+}
+
 const PREFIX = "discreet.";
+const UNREADABLE = "What this browser remembers of its coins cannot be read, so none were flipped.";
 const FORGETFUL = "This browser does not let the page remember its coins, so none were flipped and nothing was sent.";
 
 /** An epsilon for people: rounded up. */

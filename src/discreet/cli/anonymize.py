@@ -1,0 +1,89 @@
+"""`discreet anonymize`: make a release with k-anonymity, l-diversity and t-closeness, and say what it still tells."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli import show
+from discreet.cli.flags import HERE, Ignored, Json, has_place
+
+if TYPE_CHECKING:
+    from discreet.lab.anonymize import Anonymized
+
+Quasi = Annotated[str, typer.Option("--quasi", help="What an attacker may know: a,b,c.")]
+Sensitive = Annotated[str | None, typer.Option("--sensitive", help="What nobody should learn: a column, or several.")]
+
+
+def anonymize(
+    file: Annotated[Path, typer.Argument(help="A CSV or Parquet file.")],
+    quasi: Quasi,
+    k: Annotated[int, typer.Option("--k", min=1, help="Rows in every class, at least.")],
+    out: Annotated[Path, typer.Option("-o", "--out", help="The release: a .csv or .parquet file.")],
+    sensitive: Sensitive = None,
+    l: Annotated[float, typer.Option("--l", help="Sensitive values in every class, at least.")] = 1.0,  # noqa: E741
+    t: Annotated[float, typer.Option("--t", help="Distance from the whole table, at most.")] = 1.0,
+    entropy: Annotated[bool, typer.Option("--entropy", help="l is the exponential of the entropy.")] = False,
+    method: Annotated[str, typer.Option("--method", help="mondrian or lattice.")] = "mondrian",
+    suppress: Annotated[
+        float | None, typer.Option("--suppress", help="With lattice: the share of rows it may leave out; 0.05.")
+    ] = None,
+    hierarchies: Annotated[
+        list[Path] | None,
+        typer.Option("--hierarchies", help="With lattice: a file COLUMN.csv, or a folder of them."),
+    ] = None,
+    project: Ignored = HERE,
+    as_json: Json = False,
+) -> None:
+    """Make a k-anonymous release, and say what it still tells. Columns that are not named are left out of it."""
+    from discreet.lab import anonymize as made_by
+    from discreet.lab.anonymize.files import nameable, write
+    from discreet.lab.anonymize.hierarchy import read_hierarchies
+    from discreet.lab.reading import names, read
+
+    nameable(out, file, *(hierarchies or ()))
+    has_place(out)
+    table = read(file)
+    made = made_by.anonymize(
+        table,
+        quasi=names(quasi),
+        sensitive=names(sensitive) if sensitive is not None else (),
+        k=k,
+        l=l,
+        t=t,
+        entropy=entropy,
+        method=method,
+        suppress=suppress,
+        hierarchies=read_hierarchies(hierarchies or ()),
+    )
+    write(made.table, out)
+    dropped = [name for name in table.column_names if name not in made.table.column_names]
+    show.out({**made.to_data(), "columns_left_out": dropped}, _lines(made, out, dropped), as_json=as_json)
+
+
+def _lines(made: Anonymized, out: Path, dropped: list[str]) -> list[str]:
+    before, after = made.before, made.after
+    told = [
+        f"wrote {out}: {after.rows:,} rows in {after.classes:,} classes, k = {after.k}"
+        + (f", l = {after.l}, t = {after.t:.4f}" if after.l is not None else ""),
+        f"before: k = {before.k}, and {before.unique_share:.1%} of rows were the only one of their kind; "
+        f"loss {made.loss:.3f} (0: as it was, 1: nothing left)",
+    ]
+    if made.left_out:
+        told.append(f"left out: {made.left_out:,} rows")
+    if made.levels is not None:
+        told.append("levels: " + ", ".join(f"{name} {level}" for name, level in made.levels.items()))
+    if dropped:
+        told.append(f"not named, so not in it: {', '.join(dropped)}")
+    told.append("what still leaks:")
+    if after.homogeneous_share is None or after.entropy_l is None:
+        told.append("  unknown: name the --sensitive column, and it is measured")
+    else:
+        certain = float((after.largest_share >= 0.9).mean())
+        told += [
+            f"  {after.homogeneous_share:.1%} of people are in a class with a single sensitive value: it is known",
+            f"  {certain:.1%} are in a class where 9 in 10 or more have the same value",
+        ]
+    return [*told, "  and it protects nobody whose attacker has another release, or knows more: discreet attack"]

@@ -1,0 +1,70 @@
+"""`discreet audit`: what is installed, measured from outside."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table as RichTable
+
+from discreet.cli import show
+from discreet.cli.evidence import Plot, drawable
+from discreet.cli.flags import HERE, Ignored, Json
+
+if TYPE_CHECKING:
+    from discreet.lab.audit.suite import Report
+
+#: A claim was caught.
+CAUGHT = 1
+
+
+def audit(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="mechanisms, sql, local, synth, or one of --list."),
+    ] = None,
+    samples: Annotated[int | None, typer.Option("--samples", help="How many outputs of each world.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer samples and fewer fits.")] = False,
+    listed: Annotated[bool, typer.Option("--list", help="Only say what can be audited.")] = False,
+    confidence: Annotated[
+        float, typer.Option("--confidence", help="How sure the whole table is that what it catches is broken.")
+    ] = 0.99,
+    plot: Plot = None,
+    project: Ignored = HERE,
+    as_json: Json = False,
+) -> None:
+    """Measure the epsilon of what is installed; exit code 1 if a claim does not hold."""
+    drawable(plot)
+    from discreet.lab.audit.suite import audit as measure
+    from discreet.lab.audit.targets import every
+
+    if listed:
+        known = [{"name": target.name, "kind": target.kind, "method": target.method} for target in every()]
+        show.out({"targets": known}, [f"{each['kind']}  {each['name']}" for each in known], as_json=as_json)
+        return
+    done = measure(names or (), samples=samples, quick=quick, confidence=confidence, progress=_progress)
+    found = done.evidence()
+    if plot is not None:
+        found.plot(plot)
+    show.out(found.to_data(), [_table(done), *found.story], as_json=as_json)
+    if done.caught:
+        raise typer.Exit(CAUGHT)
+
+
+def _progress(name: str) -> None:
+    if sys.stderr.isatty():
+        print(f"\r\033[Kmeasuring {name}", end="\r", file=sys.stderr, flush=True)
+
+
+def _table(done: Report) -> RichTable:
+    table = RichTable(box=None, pad_edge=False)
+    for title, side in (("what", "left"), ("by", "left"), ("claimed", "right"), ("at least", "right"), ("", "left")):
+        table.add_column(title, justify=side)  # type: ignore[arg-type]
+    for line in done.lines:
+        target = line.target
+        claimed = "" if target.epsilon is None else f"{target.epsilon:.4g}"
+        delta = f", {target.delta:.2g}" if target.delta else ""
+        lower = "" if line.lower is None else f"{line.lower:.3f}"
+        table.add_row(target.name, target.method, claimed + delta, lower, line.verdict)
+    return table
