@@ -37,8 +37,8 @@ def p_value(right: int, guessed: int, *, canaries: int, epsilon: float, delta: f
     Guarantee: under (epsilon, delta), for adding or removing one canary, P(result <= x) <= x for every x.
     Because: the main theorem of the paper (as computed in its appendix D). Given the guesses, each is right
         with the chance q = e^epsilon / (1 + e^epsilon) at most, whatever the other canaries are; so without a delta
-        their number is below Binomial(guessed, q). A delta adds at most 2 * canaries * delta times the largest average of that law's
-        masses right below `right`. The number of guesses is fixed beforehand.
+        their number is below Binomial(guessed, q). A delta adds at most 2 * canaries * delta times the largest
+        average of that law's masses right below `right`. The number of guesses is fixed beforehand.
     """
     bias = 1 / (1 + math.exp(-epsilon))
     tail = at_least(right, guessed, bias) if right > 0 else 1.0
