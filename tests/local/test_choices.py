@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import time
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +17,7 @@ from discreet.local.choices import Choices
 from discreet.local.coins import Coin
 from discreet.local.hadamard import HadamardResponse
 from discreet.local.hashing import FastHashing, LocalHashing
+from discreet.local.rappor import BasicRappor
 from discreet.local.response import RandomizedResponse
 from discreet.local.subset import SubsetSelection
 from discreet.local.unary import OptimisedUnary, SymmetricUnary
@@ -66,7 +70,7 @@ def test_what_is_no_report_or_no_choice_is_refused(kind: type[Choices]) -> None:
     for epsilon in ("0", "nan", "100", "-1", "inf", None):
         with pytest.raises(UsageError):
             _made(kind, 5, epsilon)  # type: ignore[arg-type]
-    for choices in (["a"], ["a", "a"], "ab", [1, 2], ["", "b"]):
+    for choices in (["a"], ["a", "a"], "ab", [1, 2], ["", "b"], ["a", "\ud800"]):
         with pytest.raises(UsageError):
             kind(choices, epsilon=1)  # type: ignore[call-arg]
 
@@ -114,3 +118,100 @@ def test_too_little_noise_and_a_biased_estimate_are_caught(kind: type[Choices], 
     # The estimator now believes in a coin that the reports were not made with.
     counts = np.array([made.estimate([report]).counts for report in fair[0]])
     assert not np.allclose([float(chance) for chance in fair[0].values()] @ counts, [1, 0, 0], atol=1e-7)
+
+
+# Intervals
+
+
+def _binomial(many: int, chance: float) -> NDArray[np.float64]:
+    tops = math.lgamma(many + 1)
+    logs = [tops - math.lgamma(k + 1) - math.lgamma(many - k + 1) for k in range(many + 1)]
+    places = np.arange(many + 1)
+    return np.exp(np.array(logs) + places * math.log(chance) + (many - places) * math.log1p(-chance))
+
+
+def _held(made: RandomizedResponse, n: int, truth: int) -> float:
+    """How often the interval holds the truth: the exact sum over all numbers of reports that say yes."""
+    own, other = (float(chance) for chance in made.chances)
+    law_ = np.convolve(_binomial(truth, own), _binomial(n - truth, other))
+    held = 0.0
+    for said in np.flatnonzero(law_ > 1e-12).tolist():
+        low, high = made.from_supports(np.array([said, n - said]), n).interval(0.95)["a"]
+        held += law_[said] * (low <= truth / n + 1e-12 and high >= truth / n - 1e-12)
+    return held
+
+
+@pytest.mark.parametrize("n", [20, 40, 100, 300, 1000])
+@pytest.mark.parametrize("epsilon", ["1", "2", "3", "4", "5", "6", "7", "8"])
+def test_intervals_hold_as_often_as_they_say_however_few_or_rare(epsilon: str, n: int) -> None:
+    made = RandomizedResponse(["a", "b"], epsilon=epsilon)
+    for truth in sorted({0, 1, 2, 3, n // 20, n // 4, n // 2, n - 2, n}):
+        held = _held(made, n, truth)
+        assert held >= 0.93, truth
+        assert held <= 0.985 or float(made.variances(np.array([truth, n - truth]), n)[0]) < 12  # and they are not wide
+
+
+@pytest.mark.parametrize("kind", [*KINDS, LocalHashing, FastHashing, BasicRappor])
+def test_an_interval_is_made_of_the_variance_at_its_own_ends(kind: Any) -> None:
+    """Without the half grain, the estimate is so many standard deviations from each end, by that end's variance."""
+    made, n = kind(ABC[:4], epsilon="2"), 500
+    found = made.estimate(made.randomize_all(np.arange(n) % 4, bits=Fixed(1)))
+    ends = np.array(list(found.interval(0.95).values())).T * n
+    for side, end in zip((-1, 1), ends, strict=True):
+        for place in range(4):
+            counts = np.clip(found.counts, 0, n)
+            step = 1e-3
+            curve = [found.score.constant[place] + found.score.linear * counts[place] for _ in (0, 1)]
+            assert curve[0] == pytest.approx(found.variances[place]) and step
+            there = found.score.constant[place] + found.score.linear * end[place]
+            far = abs(end[place] - found.counts[place]) - found.score.grain / 2
+            assert (
+                far == pytest.approx(1.959964 * math.sqrt(there), rel=1e-5)
+                and (end[place] - found.counts[place]) * side > 0
+            )
+
+
+def test_a_count_outside_its_bounds_has_the_variance_of_the_nearest_that_can_be() -> None:
+    made = RandomizedResponse(["a", "b"], epsilon="1")
+    found = made.from_supports(np.array([0, 100]), 100)
+    assert found.counts[0] < 0 and found.counts[1] > 100
+    np.testing.assert_allclose(found.variances, made.variances(np.array([0.0, 100.0]), 100))
+
+
+def test_no_more_fakes_than_reports() -> None:
+    found = RandomizedResponse(["a", "b"], epsilon="1").from_supports(np.array([4, 6]), 10)
+    assert found.moved_by(10) == found.moved_by(11) == pytest.approx(found.reach)
+
+
+# Small epsilons, long lists, test keywords
+
+
+@pytest.mark.parametrize("kind", [*KINDS, LocalHashing, FastHashing, BasicRappor])
+def test_an_epsilon_too_small_for_the_coins_is_refused_in_one_sentence(kind: Any) -> None:
+    for size in (2, 3, 4, 5, 7):
+        for epsilon in ("1e-9", "3e-9", "1e-8"):
+            try:
+                made = kind(ABC[:size], epsilon=epsilon)
+            except UsageError as refused:
+                assert refused.reason == coins.TOO_SMALL
+                continue
+            truth, other = made.chances
+            assert truth > other and 0 < made.epsilon <= Fraction(epsilon)
+            assert np.isfinite(made.estimate(made.randomize_all(["a"] * 5)).counts).all()
+    with pytest.raises(UsageError, match="say nothing"):
+        RandomizedResponse([str(code) for code in range(1 << 12)], epsilon="1e-7")
+
+
+def test_a_choice_or_word_that_is_there_twice_is_found_at_once() -> None:
+    names = [*map(str, range(50_000)), "49999"]
+    start = time.process_time()
+    with pytest.raises(UsageError, match="'49999' is there twice"):
+        RandomizedResponse(names, epsilon=1)
+    assert time.process_time() - start < 5
+
+
+@pytest.mark.parametrize("options", [{"planes": 0}, {"planes": 7}, {"planes": True}, {"planes": 4.0}, {"planes": "4"}])
+@pytest.mark.parametrize("kind", [*KINDS, LocalHashing, FastHashing, BasicRappor])
+def test_planes_that_no_coin_has_are_refused(kind: Any, options: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="planes"):
+        kind(ABC[:3], epsilon=1, **options)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from discreet import exact
 from discreet.local import coins
 from discreet.local.choices import whole_bytes, whole_numbers, width_of
-from discreet.local.numbers import Numbers, too_fine
+from discreet.local.numbers import Numbers
 from discreet.local.randomizer import Reports
 from discreet.mechanisms.bits import Bits
 from discreet.mechanisms.laplace import DiscreteLaplace
@@ -20,8 +20,6 @@ from discreet.mechanisms.laplace import DiscreteLaplace
 #: Noise of more than so many scales, which comes once in 10^17 reports, is told as so many: else one liar
 #: could send any number.
 _FAR = 40
-#: In bytes: what `whole_numbers` reads.
-_WIDEST = 7
 
 
 class LaplaceRecord(Numbers):
@@ -46,8 +44,6 @@ class LaplaceRecord(Numbers):
         self.noise = DiscreteLaplace(scale=self.steps / self.asked)
         self.far = math.ceil(_FAR * self.noise.scale)
         self.width = width_of(self.steps + 2 * self.far)
-        if self.width > _WIDEST:
-            raise too_fine(self.asked)
         self.spread = Fraction(self.noise.variance()), Fraction(0), Fraction(0)
         self.extent = Fraction(-self.far), Fraction(self.steps + self.far)
 

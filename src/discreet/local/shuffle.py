@@ -122,14 +122,18 @@ def _fits(local: Fraction, central: Fraction, n: int, delta: Fraction) -> bool:
     return divergence(local, central, n, left_out=allowed * _LEFT_OUT) <= allowed
 
 
+def clone_chance(local: Fraction) -> float:
+    """How likely one of the others is a clone: e^-local, rounded down, since fewer clones hide less."""
+    return math.nextafter(float(exact.exp(-local, up=False)), 0.0)
+
+
 @lru_cache(maxsize=64)
 def _clones(local: Fraction, n: int, left_out: float) -> tuple[Floats, Floats, float]:
     """How many of n - 1 people are clones: the least number of each block, its probability, and that of more.
 
     Fewer than the first block have a probability of at most `left_out`.
     """
-    chance = math.nextafter(float(exact.exp(-local, up=False)), 0.0)  # rounded down: fewer clones hide less
-    people = n - 1
+    chance, people = clone_chance(local), n - 1
     mean, variance = people * chance, people * chance * (1 - chance)
     below, above = _bernstein(variance, left_out), _bernstein(variance, 1e-9)
     first, last = max(0, math.floor(mean - below)), min(people, math.ceil(mean + above))

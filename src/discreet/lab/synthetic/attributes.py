@@ -46,7 +46,7 @@ def inference(
     held = [
         (column, columns)
         for column in secrets
-        if (columns := [each for each in given ]) and (coded.synthetic[column] != NULL).any()
+        if (columns := [each for each in given if each != column]) and (coded.synthetic[column] != NULL).any()
     ]
     if not held:
         return None

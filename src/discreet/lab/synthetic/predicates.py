@@ -40,12 +40,6 @@ class Conditions:
         """Some of them."""
         return Conditions(kinds=self.kinds[chosen], codes=self.codes[chosen])
 
-    def different(self) -> Conditions:
-        """Each once: two that compare the same columns in the same way with the same values are one."""
-        told = np.concatenate([self.kinds.astype(np.int32), np.where(self.kinds == ANY, 0, self.codes)], axis=1)
-        _, first = np.unique(told, axis=0, return_index=True)
-        return self.some(np.sort(first))
-
     def counts(self, table: Codes) -> Integers:
         """For how many rows of a table each one holds."""
         found = np.zeros(len(self), np.int64)
@@ -107,7 +101,8 @@ def _single(coded: Coded, column: int, told: list[tuple[int, int]]) -> Condition
 def of_several_columns(coded: Coded, rows: Integers, generator: np.random.Generator, *, most: int) -> Conditions:
     """From each of these synthetic rows, columns in an order by chance until the row is alone; at least two.
 
-    Rows that are not alone with `most` columns give no condition. Constant columns are never compared.
+    Rows that are not alone with `most` columns give no condition. Constant columns are never compared. Different rows give
+    different conditions, for each holds for its own row alone.
     """
     (useful,) = np.nonzero(np.ptp(coded.synthetic, axis=1) > 0)
     parts = [
@@ -118,7 +113,7 @@ def of_several_columns(coded: Coded, rows: Integers, generator: np.random.Genera
     return Conditions(
         kinds=np.concatenate([nothing, *(part.kinds for part in parts)]),
         codes=np.concatenate([nothing.astype(np.int32), *(part.codes for part in parts)]),
-    ).different()
+    )
 
 
 def _grown(coded: Coded, rows: Integers, useful: Integers, generator: np.random.Generator, most: int) -> Conditions:

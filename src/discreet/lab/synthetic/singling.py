@@ -57,7 +57,7 @@ def multivariate(coded: Coded, *, attacks: int = 500, confidence: float = CONFID
         conditions = Conditions(
             kinds=np.concatenate([conditions.kinds, others.kinds]),
             codes=np.concatenate([conditions.codes, others.codes]),
-        ).different()
+        )
     if not len(conditions):
         return None
     return _judged("singling out, several columns", conditions.some(slice(attacks)), coded, confidence, start)
