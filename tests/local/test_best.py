@@ -95,3 +95,78 @@ def test_it_is_there_on_every_randomizer_too() -> None:
 def test_what_makes_no_sense_is_refused(domain_size: Any, epsilon: Any, n: Any) -> None:
     with pytest.raises(UsageError):
         best(domain_size, epsilon, n)
+
+
+def test_where_no_coin_is_fine_enough_it_says_so_and_else_it_picks_one_that_works() -> None:
+    for domain_size in (2, 3, 4, 5, 50, 1000):
+        for epsilon in ("1e-9", "1e-8", "1e-7", "1e-5"):
+            try:
+                pick = best(domain_size, epsilon, 1000)
+            except UsageError as refused:
+                assert "say nothing" in refused.reason
+            else:
+                assert np.isfinite(pick.variances[pick.protocol])
+
+
+def _spoilt(parameters: dict[str, Any]) -> list[Any]:
+    """Documents with one thing changed, each of which is another document, or none."""
+    found: list[Any] = [[1], None, "response", {}, {**parameters, "more": 1}]
+    for name, value in parameters.items():
+        found += [{**parameters, name: wrong} for wrong in (None, [], 0.5, "1/0", {"a": 1}, True) if wrong != value]
+        found.append({other: kept for other, kept in parameters.items() if other != name})
+        if isinstance(value, dict):
+            for inner, number in value.items():
+                wrongs = [None, "x", -1, 10**30, [number], {"a": number}]
+                wrongs += [float(number)] if type(number) is int else []
+                found += [{**parameters, name: {**value, inner: wrong}} for wrong in wrongs if wrong is not number]
+            found.append({**parameters, name: {**value, "more": 1}})
+    found.append({**parameters, "width": float(parameters["width"])})
+    found.append({**parameters, "costs": "1/1000"})
+    return found
+
+
+@pytest.mark.parametrize("protocol", list(PLACES))
+def test_whatever_is_changed_in_parameters_is_refused_in_one_sentence(protocol: str) -> None:
+    parameters = KINDS[protocol](epsilon="1.5", **OPTIONS[protocol]).parameters()  # type: ignore[call-arg]
+    for document in _spoilt(parameters):
+        try:
+            read(document, KINDS)
+        except UsageError:
+            continue
+        # What is left out of options is as usual; nothing else may be taken.
+        assert document["options"] == parameters["options"], document
+        pytest.fail(f"taken: {document}")
+
+
+def test_a_thousand_nested_questions_and_a_ratio_over_nothing_are_refused() -> None:
+    deep: dict[str, Any] = YES_NO
+    for _ in range(400):
+        deep = {"protocol": "sampled", "options": {"questions": {"a": deep, "b": YES_NO}}}
+    for document in (
+        {"protocol": "sampled", "epsilon": "1/1", "options": deep["options"]},
+        {"protocol": "puzzle", "epsilon": "1/1", "options": {"share": "1/0"}},
+        {"protocol": "sampled", "epsilon": "1/1", "options": {"questions": {"x": None, "y": None}}},
+    ):
+        with pytest.raises(UsageError):
+            read(document, KINDS)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "options"),
+    [
+        ("response", {**ABC, "planes": 2}),
+        ("hashing", {**ABC, "word": 16}),
+        ("basic-rappor", {**ABC, "planes": 2}),
+        ("rappor", {"planes": 3}),
+        ("sketch", {"planes": 3}),
+        ("duchi", {**METRES, "planes": 3}),
+        ("piecewise", {**METRES, "slide": 3}),
+        ("hybrid", {**METRES, "slide": 3, "planes": 5}),
+        ("prefix-words", {"planes": 3}),
+        ("puzzle", {"planes": 3}),
+    ],
+)
+def test_what_only_tests_set_makes_the_same_again(protocol: str, options: dict[str, Any]) -> None:
+    made = KINDS[protocol](epsilon="1.5", **options)  # type: ignore[call-arg]
+    assert read(made.parameters(), KINDS).parameters() == made.parameters()
+    assert made.parameters() != KINDS[protocol](epsilon="1.5", **OPTIONS[protocol]).parameters()  # type: ignore[call-arg]

@@ -185,3 +185,24 @@ def test_an_epsilon_that_nobody_means_is_refused() -> None:
     for epsilon in (0, "0", -1, "nan", "inf", 20.5, 100, None, True, "1e-10"):
         with pytest.raises(UsageError):
             coins.asked(epsilon)
+
+
+@pytest.mark.parametrize("units", [1, 7, 10**9, 10**12, 3 * 10**12 + 1])
+def test_a_ratio_just_above_a_unit_costs_the_next_one(units: int) -> None:
+    """e^(units / 10^12), rounded up in the fiftieth digit: its logarithm is above `units`, if hardly."""
+    ratio = exact.exp(Fraction(units, 10**12), up=True)
+    assert coins.epsilon_of(ratio) == Fraction(units + 1, 10**12)
+
+
+def test_a_cost_is_never_more_than_was_asked_for_nor_less_than_the_logarithm() -> None:
+    for part in range(1, 200):
+        asked = Fraction(part, 1001)  # no whole number of units
+        for times in (1, 2, 6):
+            ratio = coins.growth(asked / times)
+            assert coins.epsilon_of(ratio**times) > asked == coins.cost(ratio, asked, times=times)
+            assert exact.exp(coins.cost(ratio, asked, times=times), up=True) >= ratio**times
+            with pytest.raises(ValueError, match="more than was asked"):
+                coins.cost(exact.exp(asked / times, up=True), asked, times=times)
+    for ratio in (Fraction(1), Fraction(9, 10)):
+        with pytest.raises(UsageError, match="say nothing"):
+            coins.cost(ratio, Fraction(1))

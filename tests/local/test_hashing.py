@@ -258,3 +258,15 @@ def test_what_is_no_fast_report_is_refused() -> None:
     for report in (b"", bytes(2), b"\x00\x00\x08", (1000).to_bytes(2, "big") + b"\x00"):
         with pytest.raises(UsageError):
             made.estimate([report])
+
+
+def test_the_servers_table_stays_small_and_hours_of_counting_are_refused() -> None:
+    assert 2 <= FastHashing(["a", "b"], epsilon=20).buckets * (1 << 16) <= 1 << 23
+    with pytest.raises(UsageError, match="hours"):
+        FastHashing([str(code) for code in range(1 << 16)], epsilon=1)
+    for wrong in ({"label": None}, {"label": "\ud800"}, {"label": "x" * 201}, {"functions": True}, {"functions": 1.0}):
+        with pytest.raises(UsageError):
+            FastHashing(["a", "b"], epsilon=1, **wrong)
+    for word in (-1, 0, 24, 64, 128, "32"):
+        with pytest.raises(UsageError, match="32 bits"):
+            LocalHashing(["a", "b"], epsilon=1, word=word)

@@ -225,3 +225,11 @@ def test_reach_is_what_one_liar_can_do(kind: type[Numbers], epsilon: str) -> Non
     least, most = (made.estimate([*honest[1:], bytes(possible[at])]) for at in (guesses.argmin(), guesses.argmax()))
     assert most.value - least.value == pytest.approx(most.reach)
     assert most.moved_by(3) == 3 * most.reach
+
+
+def test_only_plain_spaces_may_stand_around_a_number() -> None:
+    made = Duchi(low=0, high=4, step=1, epsilon=1)
+    assert [made.code(text) for text in (" 1", "1\n", "\t1 ", "1\r\n")] == [1] * 4
+    for text in ("\ufeff1", "\x1c1", "1\x1f", "\x851", "\u20031", "1\u00a0"):
+        with pytest.raises(UsageError):
+            made.code(text)

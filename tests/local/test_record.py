@@ -10,6 +10,7 @@ import pytest
 
 from discreet import exact
 from discreet.accounting.events import Laplace
+from discreet.errors import UsageError
 from discreet.local.choices import whole_numbers
 from discreet.local.record import LaplaceRecord
 from discreet.mechanisms.laplace import DiscreteLaplace
@@ -76,3 +77,9 @@ def test_heights() -> None:
     assert found.variance == pytest.approx(2 * 200**2 / 100_000, rel=1e-3)
     low, high = found.interval(0.99)
     assert low < heights.mean() < high
+
+
+def test_noise_too_wide_to_be_told_in_seven_bytes_is_refused() -> None:
+    with pytest.raises(UsageError):
+        LaplaceRecord(low=0, high=1 << 20, step=1, epsilon="1e-9")
+    assert LaplaceRecord(low=0, high=1 << 20, step=1, epsilon="2e-6").width <= 7

@@ -175,3 +175,27 @@ def test_what_makes_no_sense_is_refused() -> None:
     with pytest.raises(UsageError, match="cannot have made"):
         made.estimate([b"\xff" * made.width])
     assert read(made.parameters(), {"tree": Tree}).parameters() == made.parameters()
+
+
+def test_the_largest_tree_is_said_and_small_epsilons_leave_the_wide_levels_alone() -> None:
+    with pytest.raises(UsageError, match=r"1,048,576 points; this has 1,048,577"):
+        _tree((1 << 20) + 1, 1)
+    assert _tree(1 << 12, "1e-6").epsilon <= Fraction("1e-6")
+
+
+def test_a_liar_who_changes_levels_moves_a_range_further_than_within_one_and_never_beyond_the_reach() -> None:
+    made = _tree(4, 4, fanout=2)
+    said = [bytes([level, node]) for level in (0, 1) for node in range(2 + 2 * level)]
+    reports = [said[0]] * 2 + [said[2]] * 2 + [said[1], said[5]]
+    found = made.estimate(reports).ranges([(0, 0), (0, 1), (1, 2)])
+    within, across = 0.0, 0.0
+    for place, before in enumerate(reports):
+        for after in said:
+            told = made.estimate([*reports[:place], after, *reports[place + 1 :]]).ranges([(0, 0), (0, 1), (1, 2)])
+            moved = float(np.abs(told.counts - found.counts).max())
+            assert moved <= found.reach
+            if before[0] == after[0]:
+                within = max(within, moved)
+            else:
+                across = max(across, moved)
+    assert found.reach / 4 < max(within, across)

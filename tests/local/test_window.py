@@ -181,3 +181,22 @@ def test_a_distribution_that_cannot_be_made_is_refused() -> None:
             made.distribution(reports, bins=bins)
     with pytest.raises(UsageError, match="no reports"):
         made.distribution(reports[:0])
+
+
+@pytest.mark.parametrize("epsilon", ["0.1", "0.3", "0.6", "0.61"])
+def test_hybrid_without_its_window_costs_what_the_bit_does(epsilon: str) -> None:
+    made = Hybrid(low=0, high=3, step=1, epsilon=epsilon)
+    assert made.pieces.heads == 0 and made.epsilon == made.bit.epsilon
+    assert made.bit.epsilon != made.window.epsilon
+
+
+@pytest.mark.parametrize("slide", [-1, 0, 1.5, True, "1", 2**55])
+def test_a_slide_of_no_sense_is_refused(slide: Any) -> None:
+    for kind in (Piecewise, SquareWave, Hybrid):
+        with pytest.raises(UsageError, match="slide"):
+            kind(low=0, high=4, step=1, epsilon=1, slide=slide)
+
+
+def test_a_window_that_says_nothing_is_refused_as_too_fine() -> None:
+    with pytest.raises(UsageError, match="too fine"):
+        Piecewise(low=0, high=4, step=1, epsilon="1e-9", planes=2)

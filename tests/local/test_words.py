@@ -182,3 +182,61 @@ def test_parameters_make_it_again() -> None:
     parameters = json.loads(json.dumps(made.parameters()))
     again = read(parameters, {made.protocol: PrefixWords})
     assert again.noised(["abc", "é"], bits=Fixed(3)).tolist() == made.noised(["abc", "é"], bits=Fixed(3)).tolist()
+
+
+# Liars
+
+
+def _lies(made: PrefixWords, raw: bytes, many: int) -> np.ndarray:
+    """Reports as a device would make them that took `raw`, which is no word, for one."""
+    groups = uniform.whole_below(len(made.cuts) + 1, many, bits=Fixed(9))
+    rows = np.empty((many, made.width), dtype=np.uint8)
+    rows[:, 0] = groups
+    for group, end in enumerate((*made.cuts, made.spelling.length)):
+        lanes = np.flatnonzero(groups == group)
+        sketch = made.counting if group == len(made.cuts) else made.finding
+        rows[lanes, 1:] = sketch.sketched(Coded([raw[:end]], np.zeros(lanes.size, dtype=np.int64)), bits=Fixed(group))
+    return rows
+
+
+@pytest.mark.parametrize(("word", "lie", "length"), [("cat", "\u0958", 3), ("\u00e9", "e\u0301\0", 4)])
+def test_liars_with_spellings_that_no_word_has_spoil_nothing(word: str, lie: str, length: int) -> None:
+    """U+0958 is longer once composed; e and an accent are a word that is spelled otherwise."""
+    made = PrefixWords(epsilon=4, length=length)
+    honest = made.randomize_all([word] * 20_000, bits=Fixed(3))
+    reports = np.vstack([honest, _lies(made, lie.encode(), 5_000)])
+    assert made.valid(reports).all()
+    assert made.estimate(reports).labels == (word,)
+
+
+def test_only_composed_spellings_are_words() -> None:
+    spelling = Spelling(length=8)
+    for text in ("e\u0301", "\u0958", "\u1100\u1161", "\u212b", "a\u0323\u0307\u0301x"):
+        assert not spelling.begins(text.encode()) or text == "a\u0323\u0307\u0301x"
+        assert spelling.read(text.encode().ljust(8, b"\0")) is None
+    assert spelling.read("\u00e9".encode().ljust(8, b"\0")) == "\u00e9"
+    assert spelling.read(b"a" * 9) is None  # longer than any word
+    assert Spelling(length=4, alphabet="e\u0301").letters == (0, 0x65, 0x81, 0xCC)
+
+
+def test_a_group_that_is_not_there_is_refused() -> None:
+    made = PrefixWords(epsilon=2, length=8)
+    report = made.noised(["a"], bits=Fixed(1))
+    for group in range(256):
+        report[0, 0] = group
+        assert made.valid(report)[0] == (group <= len(made.cuts))
+
+
+def test_a_liar_moves_a_count_by_the_reach_of_its_group_scaled_up() -> None:
+    made = PrefixWords(epsilon=4, length=2, alphabet="ab", groups=1, functions=4, wide=16)
+    reports = made.randomize_all(["ab"] * 4_000, bits=Fixed(5))
+    found = made.estimate(reports)
+    lane = int(np.flatnonzero(reports[:, 0] == 1)[0])
+    moved = 0.0
+    for said in range(2 * 4 * 16):
+        liar = reports.copy()
+        liar[lane, 1:] = said
+        told = made.estimate(liar)
+        if told.labels == found.labels:
+            moved = max(moved, float(np.abs(told.counts - found.counts).max()))
+    assert 1.5 * made.counting.reach < moved <= found.reach

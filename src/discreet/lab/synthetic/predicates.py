@@ -101,8 +101,8 @@ def _single(coded: Coded, column: int, told: list[tuple[int, int]]) -> Condition
 def of_several_columns(coded: Coded, rows: Integers, generator: np.random.Generator, *, most: int) -> Conditions:
     """From each of these synthetic rows, columns in an order by chance until the row is alone; at least two.
 
-    Rows that are not alone with `most` columns give no condition. Constant columns are never compared. Different rows give
-    different conditions, for each holds for its own row alone.
+    Rows that are not alone with `most` columns give no condition. Constant columns are never compared. No two are the
+    same, for each holds for its own row alone.
     """
     (useful,) = np.nonzero(np.ptp(coded.synthetic, axis=1) > 0)
     parts = [
