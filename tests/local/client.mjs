@@ -69,20 +69,28 @@ const JOBS = {
       hmac: client.toHex(client.hmac(client.fromHex(key), client.fromHex(message))),
     })),
 
-  /** {limit, steps: [{survey, value}], keep} -> [answers], and what storage holds */
-  device: ({ lifetime, steps, broken }) => {
+  /** {settings, steps: [{survey, value, round, time}], entries, forget} -> [answers], and what storage holds */
+  device: ({ lifetime, settings, steps, broken, entries }) => {
     const storage = new Memory();
+    for (const [place, text] of Object.entries(entries ?? {})) storage.entries.set(place, text);
     if (broken === "throws") storage.setItem = () => { throw new Error("quota"); };
     if (broken === "forgets") storage.setItem = () => {};
-    const answers = steps.map(({ survey, value }) =>
+    const answers = steps.map(({ survey, value, round, time, forget }) =>
       attempt(() => {
+        if (time !== undefined) Date.now = () => 1000 * time;
+        for (const place of [...storage.entries.keys()]) if (place.startsWith(forget)) storage.entries.delete(place);
         // A new Device each time: a reload.
-        const given = new client.Device({ storage, lifetime: lifetime ?? Infinity }).answer(survey, value);
+        const device = new client.Device({ storage, lifetime: lifetime ?? Infinity, ...settings });
+        const given = device.answer(survey, value, round);
         return { ...given, report: client.toHex(given.report), written: storage.writes.length };
       }),
     );
     return { answers, stored: Object.fromEntries(storage.entries) };
   },
+
+  /** [{parameters, value}] -> [canonical answers] */
+  canonical: (cases) =>
+    cases.map(({ parameters, value }) => attempt(() => client.randomizer(parameters).canonical(value))),
 };
 
 const job = JOBS[process.argv[2]];

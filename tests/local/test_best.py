@@ -116,7 +116,7 @@ def _spoilt(parameters: dict[str, Any]) -> list[Any]:
         found.append({other: kept for other, kept in parameters.items() if other != name})
         if isinstance(value, dict):
             for inner, number in value.items():
-                wrongs = [None, "x", -1, 10**30, [number], {"a": number}]
+                wrongs = [2.5, -1, 10**30, [number], {"a": number}]
                 wrongs += [float(number)] if type(number) is int else []
                 found += [{**parameters, name: {**value, inner: wrong}} for wrong in wrongs if wrong is not number]
             found.append({**parameters, name: {**value, "more": 1}})
@@ -133,8 +133,6 @@ def test_whatever_is_changed_in_parameters_is_refused_in_one_sentence(protocol: 
             read(document, KINDS)
         except UsageError:
             continue
-        # What is left out of options is as usual; nothing else may be taken.
-        assert document["options"] == parameters["options"], document
         pytest.fail(f"taken: {document}")
 
 

@@ -169,10 +169,11 @@ def test_an_interval_is_made_of_the_variance_at_its_own_ends(kind: Any) -> None:
 
 
 def test_a_count_outside_its_bounds_has_the_variance_of_the_nearest_that_can_be() -> None:
-    made = RandomizedResponse(["a", "b"], epsilon="1")
-    found = made.from_supports(np.array([0, 100]), 100)
-    assert found.counts[0] < 0 and found.counts[1] > 100
-    np.testing.assert_allclose(found.variances, made.variances(np.array([0.0, 100.0]), 100))
+    made = RandomizedResponse(["a", "b", "c"], epsilon="2")
+    found = made.from_supports(np.array([0, 0, 100]), 100)
+    assert found.counts[0] < 0 and found.counts[2] > 100
+    np.testing.assert_allclose(found.variances, made.variances(np.array([0.0, 0.0, 100.0]), 100))
+    assert abs(made.variances(found.counts, 100)[2] - found.variances[2]) > 1  # it matters
 
 
 def test_no_more_fakes_than_reports() -> None:

@@ -14,10 +14,16 @@ import playwright
 import pytest
 
 import discreet
+from discreet.errors import UsageError
 from discreet.local.best import KINDS
 from discreet.local.hadamard import HadamardResponse
+from discreet.local.hashing import FastHashing, LocalHashing
+from discreet.local.numbers import Duchi
 from discreet.local.randomizer import Randomizer
-from discreet.local.window import Piecewise
+from discreet.local.rappor import BasicRappor, Rappor
+from discreet.local.response import RandomizedResponse
+from discreet.local.sketch import CountMeanSketch
+from discreet.local.window import Hybrid, Piecewise
 from local import make_vectors
 from local.every import law
 from local.make_vectors import FRUIT, LISTS, MANY, YES_NO, Recorder, answers, randomizers, ties
@@ -90,7 +96,7 @@ def fresh(randomizer: Randomizer, many: int, *, seeded: bool = False) -> dict[st
 def test_the_client_computes_the_epsilon_itself(protocol: str) -> None:
     documents = [randomizer.parameters() for randomizer in PROTOCOLS[protocol]]
     for randomizer, found in zip(PROTOCOLS[protocol], run("epsilons", documents), strict=True):
-        assert found["epsilon"] == pytest.approx(float(randomizer.epsilon), abs=1e-6)
+        assert found["epsilon"] == pytest.approx(float(randomizer.epsilon), rel=1e-8)
 
 
 def tampered() -> list[tuple[str, dict[str, Any]]]:
@@ -236,6 +242,167 @@ def test_an_answer_that_is_none_is_refused() -> None:
         ]
         for answer in run("device", {"steps": steps})["answers"]:
             assert "refused" in answer
+
+
+# Documents that could be honest, and are not
+
+
+def changed(randomizer: Randomizer, *, numbers: dict[str, Any] | None = None, **fields: Any) -> dict[str, Any]:
+    """A document with some of its numbers, or fields, changed."""
+    found = json.loads(json.dumps(randomizer.parameters()))
+    return {**found, "numbers": {**found["numbers"], **(numbers or {})}, **fields}
+
+
+def optioned(randomizer: Randomizer, **options: Any) -> dict[str, Any]:
+    found = randomizer.parameters()
+    return {**found, "options": {**found["options"], **options}}
+
+
+def costlier() -> list[tuple[str, dict[str, Any]]]:
+    """Numbers that fit each other and cost, by a part in ten million, more than is claimed; and numbers that cost
+    no more and do not fit what the options say."""
+    found: list[tuple[str, dict[str, Any]]] = []
+    coins = {"lie": -1, "other": -1, "without": -1, "out": -1, "first": -1}
+    for kinds in PROTOCOLS.values():
+        for made in kinds:
+            for name, sign in coins.items():
+                heads = made.numbers().get(name)
+                if isinstance(heads, int) and made.protocol != "duchi":
+                    less = max(heads // 10**6, 1) * sign
+                    found.append(("claims", changed(made, numbers={name: heads + less})))
+    tiny = RandomizedResponse(YES_NO, epsilon="1e-6")
+    found.append(("claims", changed(tiny, numbers={"lie": tiny.lie.heads - 1})))
+    rappor = Rappor(epsilon="4", once="2", wide=32)
+    zero = rappor.layers.zero.heads
+    found.append(("single", changed(rappor, numbers={"zero": zero - zero // 10**6})))
+    found.append(("single", optioned(rappor, once="1999999/1000000")))
+    found.append(("filters", optioned(rappor, cohorts=64)))
+    found.append(("filters", optioned(rappor, functions=2)))
+    found.append(("large", optioned(CountMeanSketch(epsilon=2), wide=2048)))
+    found.append(("as many", optioned(FastHashing(FRUIT, epsilon=1, functions=8), functions=9)))
+    hashing = LocalHashing(FRUIT, epsilon="1")
+    found.append(("hash does not fit", changed(hashing, numbers={"kept": hashing.kept - 1})))
+    found.append(("not as many steps", changed(Duchi(low=0, high=4, step=1, epsilon=1), numbers=_duchi(5))))
+    hadamard = HadamardResponse(FRUIT, epsilon="1")
+    for length in (hadamard.length * 3 // 2, 4):
+        numbers = {"length": length, "blocks": 1, "without": hadamard.without.sides - 1}
+        found.append(("blocks do not fit", changed(hadamard, numbers=numbers)))
+    hybrid = Hybrid(low=0, high=4, step=1, epsilon="2")
+    window = hybrid.numbers()["window"]
+    sharper = {"window": {**window, "out": window["out"] - window["out"] // 10**6}}
+    found.append(("claims", changed(hybrid, numbers=sharper)))
+    wide = CountMeanSketch(epsilon=2, wide=1 << 16)
+    long = {"numbers": {**wide.numbers(), "wide": 1 << 17}, "options": {**wide.options(), "wide": 1 << 17}}
+    found.append(("longer", {**wide.parameters(), **long, "width": 1 + (1 << 14)}))
+    return found
+
+
+def _duchi(steps: int) -> dict[str, Any]:
+    made = Duchi(low=0, high=steps, step=1, epsilon=1)
+    return {"steps": made.steps, "first": made.first, "slope": made.slope}
+
+
+def test_a_survey_that_costs_a_little_more_or_contradicts_itself_is_refused() -> None:
+    cases = costlier()
+    assert len(cases) > 60
+    for (words, document), found in zip(cases, run("epsilons", [document for _, document in cases]), strict=True):
+        assert words in found.get("refused", "not refused"), document
+
+
+def test_a_document_has_one_text() -> None:
+    """Unknown fields, ratios not in lowest terms and numbers written otherwise are refused: each would be new coins."""
+    made, number = PROTOCOLS["response"][0], Duchi(low=0, high=4, step=1, epsilon=1)
+    cases = [("does not know", {**made.parameters(), "junk": 1})]
+    cases += [("options", optioned(each, junk=1)) for kinds in PROTOCOLS.values() for each in kinds[:1]]
+    cases += [("options", optioned(each, planes=5)) for kinds in PROTOCOLS.values() for each in kinds[:1]]
+    cases += [("lowest", {**made.parameters(), field: "22/20"}) for field in ("epsilon", "costs")]
+    cases += [("cannot be read", {**made.parameters(), "epsilon": text}) for text in ("011/10", "1.1", "-1/1", "1/0")]
+    cases += [("grid", optioned(number, low=low)) for low in ("0.0", "-0", "00", 0, ["0"], "0e0", " 0")]
+    for (words, document), found in zip(cases, run("epsilons", [document for _, document in cases]), strict=True):
+        assert words in found.get("refused", "not refused"), document
+
+
+SPELLED = ["1e0", " 3", "+3", "3.", "  .5", "1e-1000", "0x1", "\u0967", "", "-0", "0e999", "1\n", "\ufeff1", "\x1c1", "\x851",
+           "\u20031", "1\u00a0", "Infinity", "4.0000001", "1_0", "3,5", "00003", "1d0", True, None, [1], 2.5, 1e-7]  # fmt: skip
+
+
+def test_both_sides_read_the_same_numbers() -> None:
+    made = Duchi(low=0, high=4, step=1, epsilon=1)
+    found = run("canonical", [{"parameters": made.parameters(), "value": value} for value in SPELLED])
+    for value, said in zip(SPELLED, found, strict=True):
+        try:
+            expected: Any = str(made.code(value))
+        except UsageError:
+            assert "refused" in said, value
+        else:
+            assert said == expected, value
+
+
+# The device
+
+
+def test_a_lost_or_spoilt_key_or_report_is_a_fault() -> None:
+    step = {"survey": survey(choices=LONG), "value": "choice 7"}
+    lost = run("device", {"steps": [step, {**step, "forget": "discreet.key"}]})["answers"]
+    assert "report" in lost[0] and "lost the key" in lost[1]["refused"]
+    for text in ("{}", '{"key":""}', "5", "null", '"x"', '{"key":"' + "0" * 62 + '"}', '{"key":"' + "G" * 64 + '"}'):
+        (found,) = run("device", {"steps": [step], "entries": {"discreet.key": text}})["answers"]
+        assert "cannot be read" in found["refused"], text
+    kept = run("device", {"steps": [step]})["stored"]
+    for text in ('{"report":"00","epsilon":"x","time":0}', '{"report":"00","epsilon":1}', '{"report":"00"}', "5",
+                 '{"report":"00","epsilon":-5,"time":0}'):  # fmt: skip
+        entries = {**kept, "discreet.report.zz": text}
+        (found,) = run("device", {"steps": [{**step, "value": "choice 8"}], "entries": entries})["answers"]
+        assert "cannot be read" in found["refused"], text
+
+
+def test_what_else_a_survey_says_makes_no_new_question() -> None:
+    """The same coins under another claim, and in another order: the same report."""
+    asked = survey(choices=LONG)
+    turned = {"survey": "s1", "randomizer": dict(reversed(asked["randomizer"].items()))}
+    turned["randomizer"]["numbers"] = dict(reversed(asked["randomizer"]["numbers"].items()))
+    claimed = {"survey": "s1", "randomizer": {**asked["randomizer"], "epsilon": "3/2", "costs": "3/2"}}
+    steps = [{"survey": each, "value": "choice 7"} for each in (asked, turned, claimed)]
+    found = run("device", {"steps": steps})["answers"]
+    assert len({each["report"] for each in found}) == 1 and [each["repeated"] for each in found] == [False, True, True]
+
+
+def test_surveys_whose_names_run_together_are_two() -> None:
+    """The words that are hashed are framed: ("s", round "1") is not ("s1", no round)."""
+    made = BasicRappor(LONG, epsilon=2).parameters()
+    steps = [{"survey": {"survey": name, "randomizer": made}, "value": "choice 7", "round": round_}
+             for name, round_ in (("s", "1"), ("s1", ""))]  # fmt: skip
+    one, two = run("device", {"steps": steps})["answers"]
+    assert one["id"] != two["id"] and not two["repeated"]
+
+
+def test_a_limit_of_new_reports_in_a_period() -> None:
+    asked = survey(choices=LONG)
+    times = [(1, 100), (2, 200), (3, 300), (1, 400), (3, 100 + 3601), (4, 50)]
+    steps = [{"survey": asked, "value": f"choice {number}", "time": time} for number, time in times]
+    found = run("device", {"steps": steps, "settings": {"limit": 2, "period": 3600}})["answers"]
+    assert ["refused" in each for each in found] == [False, False, True, False, False, True]
+    assert "2 new answers of this period" in found[2]["refused"] and found[3]["repeated"]
+    assert found[4]["period"] == pytest.approx(2 * found[0]["epsilon"])
+    assert found[4]["lifetime"] == pytest.approx(3 * found[0]["epsilon"])
+
+
+def test_rounds_of_one_answer_cost_no_more_than_what_is_kept() -> None:
+    made = BasicRappor(LONG, epsilon="2", once="0.7")
+    asked = {"survey": "mood", "randomizer": made.parameters()}
+    steps = [{"survey": asked, "value": "choice 7", "round": day} for day in [*range(1, 50), 1]]
+    found = run("device", {"steps": steps})
+    answers, last = found["answers"][:-1], found["answers"][-1]
+    once, most = float(made.once), float(made.epsilon)
+    assert [each["lifetime"] for each in answers] == pytest.approx([min(day * once, most) for day in range(1, 50)])
+    assert len({each["report"] for each in answers}) == len({each["id"] for each in answers}) == 49
+    assert last["repeated"] and last["report"] == answers[0]["report"]
+    assert sum(place.startswith("discreet.kept.") for place in found["stored"]) == 1
+    plain = survey(choices=LONG)
+    one, two = run("device", {"steps": [{"survey": plain, "value": "choice 7", "round": day} for day in (1, 2)]})[
+        "answers"
+    ]
+    assert one["report"] == two["report"] and two["repeated"] and one["id"] != two["id"]
 
 
 #: Faults that a client could have: what is written, and what would be written instead.

@@ -8,8 +8,9 @@ import sqlite3
 import subprocess
 import sys
 import time
+import unicodedata
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
+from datetime import date, timedelta
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -22,8 +23,12 @@ from discreet.local import keeping
 from discreet.local.device import Device
 from discreet.local.hashing import LocalHashing
 from discreet.local.numbers import Duchi
+from discreet.local.puzzle import FragmentPuzzle
+from discreet.local.rappor import BasicRappor, Rappor
 from discreet.local.response import RandomizedResponse
-from discreet.local.several import Split
+from discreet.local.several import Sampled, Split
+from discreet.local.sketch import CountMeanSketch, HadamardSketch
+from discreet.local.words import PrefixWords
 
 DRINKS = RandomizedResponse(["yes", "no"], epsilon="1.1")
 #: Its reports hold 64 random bits of their own: two draws are never alike.
@@ -271,3 +276,134 @@ def test_processes_that_answer_at_once_send_the_same_bytes(device: Device) -> No
     assert len({(id_, report) for id_, report, _ in said}) == 1
     assert sorted(repeated for _, _, repeated in said) == ["False"] + ["True"] * 3
     assert device.answer("drinks", MANY, "7").lifetime == MANY.epsilon
+
+
+# --- what is noised is what is known again
+
+
+@pytest.mark.parametrize("kind", [CountMeanSketch, HadamardSketch, Rappor, PrefixWords, FragmentPuzzle])
+def test_one_word_in_many_spellings_is_drawn_once(device: Device, kind: Any) -> None:
+    made = kind(epsilon=2)
+    said = [device.answer("word", made, unicodedata.normalize(form, "\u00e9t\u00e9")) for form in ("NFC", "NFD", "NFC")]
+    assert _learns_no_more_than_one_report(said) and len({each.lifetime for each in said}) == 1
+    assert [each.repeated for each in said] == [False, True, True]
+    assert device.answer("word", made, "ete").lifetime == 2 * said[0].lifetime
+
+
+def test_an_answer_that_is_none_is_never_charged_whichever_question_is_drawn(device: Device) -> None:
+    made = Sampled(
+        {"a": lambda epsilon: RandomizedResponse(["yes", "no"], epsilon=epsilon), "w": CountMeanSketch}, epsilon=1
+    )
+    for survey in range(30):
+        with pytest.raises(UsageError):
+            device.answer(f"s{survey}", made, {"a": "yes", "w": "x" * 2000})
+    assert not device.folder.exists()
+
+
+# --- the longitudinal mode
+
+
+def test_a_thousand_rounds_of_one_person_tell_no_more_than_the_permanent_answer(device: Device) -> None:
+    """All that is sent is made of the kept bits and fresh coins; the charge stops at what the kept bits cost."""
+    made = BasicRappor(["yes", "no"], epsilon=2, once="0.7")
+    said = [device.answer("mood", made, "yes", round=day) for day in range(1000)]
+    assert [each.lifetime for each in said[:4]] == [made.once, 2 * made.once, made.epsilon, made.epsilon]
+    assert {each.lifetime for each in said[2:]} == {made.epsilon}
+    assert {each.epsilon for each in said} == {made.once} and len({each.id for each in said}) == 1000
+    bits = {each.report[0] >> 6 for each in said}
+    assert len(bits) == 4  # fresh coins each round
+    with sqlite3.connect(device.folder / "device.sqlite") as store:
+        (kept,) = store.execute("SELECT kept FROM permanents").fetchall()
+    store.close()
+    # Reports average to the kept bits, not to the answer: each bit's share is that of its kept value.
+    one, zero = float(made.layers.one.chance), float(made.layers.zero.chance)
+    for place in (0, 1):
+        share = sum(each.report[0] >> (7 - place) & 1 for each in said) / 1000
+        expected = one if kept[0][0] >> (7 - place) & 1 else zero
+        assert abs(share - expected) < 0.09  # six standard deviations
+
+
+def test_a_round_is_drawn_once_and_other_answers_and_rounds_anew(device: Device) -> None:
+    made = Rappor(epsilon=2)
+    first = device.answer("word", made, "cat", round=date(2026, 1, 1))
+    again = device.answer("word", made, "cat", round="2026-01-01")
+    assert again.repeated and (again.report, again.id, again.lifetime) == (first.report, first.id, first.lifetime)
+    later = device.answer("word", made, "cat", round=date(2026, 1, 2))
+    assert not later.repeated and later.report != first.report and later.id != first.id
+    assert later.report[0] == first.report[0]  # the cohort is kept
+    other = device.answer("word", made, "dog", round=date(2026, 1, 2))
+    assert other.lifetime == later.lifetime + made.once and other.id == later.id
+    for wrong in (True, 1.5, None, "x" * 201):
+        with pytest.raises(UsageError, match="round"):
+            device.answer("word", made, "cat", round=wrong)  # type: ignore[arg-type]
+
+
+def test_rounds_are_new_donations_and_other_randomizers_send_the_same_again(device: Device) -> None:
+    made = BasicRappor(["yes", "no"], epsilon=2)
+    device.answer("mood", made, "yes", round=1, limit=1)
+    with pytest.raises(BudgetExceeded):
+        device.answer("mood", made, "yes", round=2, limit=1)
+    plain = [device.answer("drinks", MANY, "7", round=each) for each in (1, 2)]
+    assert plain[0].report == plain[1].report and plain[1].repeated and plain[0].id != plain[1].id
+
+
+# --- the key and the store
+
+
+def test_a_store_that_was_emptied_beside_its_key_is_a_fault(device: Device) -> None:
+    first = device.answer("drinks", MANY, "7")
+    store = device.folder / "device.sqlite"
+    full = store.read_bytes()
+    for content in (b"", None):
+        if content is None:
+            with sqlite3.connect(store) as emptied:
+                emptied.execute("DROP TABLE owner")
+            emptied.close()
+        else:
+            store.write_bytes(content)
+        with pytest.raises(LedgerFault, match="reports that it has made are gone"):
+            device.answer("drinks", MANY, "7")
+        store.write_bytes(full)
+    assert device.answer("drinks", MANY, "7").report == first.report
+
+
+@pytest.mark.parametrize("where", ["os.rename = die; keeping.Path.rename = die", "keeping._read_key = die"])
+def test_killed_between_the_proof_and_the_name_of_the_key_it_goes_on_with_that_key(device: Device, where: str) -> None:
+    device.folder.mkdir()
+    child = _child(device.folder, where)
+    child.communicate()
+    assert child.returncode == -signal.SIGKILL and not (device.folder / "device.key").exists()
+    aside = (device.folder / "device.new").read_bytes()
+    assert not device.answer("drinks", MANY, "7").repeated
+    assert (device.folder / "device.key").read_bytes() == aside and not (device.folder / "device.new").exists()
+
+
+def test_what_is_written_is_synced_before_it_gets_its_name(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+    sync, rename = os.fsync, Path.rename
+
+    def synced(descriptor: int) -> None:
+        done.append(f"sync {Path(os.readlink(f'/proc/self/fd/{descriptor}')).name}")
+        sync(descriptor)
+
+    def renamed(self: Path, target: Path) -> Path:
+        done.append(f"rename {self.name} {target.name}")
+        return rename(self, target)
+
+    monkeypatch.setattr(keeping.os, "fsync", synced)
+    monkeypatch.setattr(Path, "rename", renamed)
+    device.answer("drinks", MANY, "7")
+    folder, above = device.folder.name, device.folder.parent.name
+    wanted = [f"sync {above}", "sync device.new", f"sync {folder}", "rename device.new device.key", f"sync {folder}"]
+    assert done == wanted
+
+
+def test_a_commit_survives_a_power_cut(tmp_path: Path) -> None:
+    store = keeping.connected(tmp_path / "store")
+    assert [store.execute(f"PRAGMA {name}").fetchone()[0] for name in ("synchronous", "fullfsync")] == [3, 1]
+    store.close()
+
+
+def test_no_two_lists_of_words_have_one_hash() -> None:
+    lists = [("a", "bc"), ("ab", "c"), ("abc",), ("abc", ""), ("", "abc"), ("a", "b", "c")]
+    assert len({keeping.keyed(bytes(32), *words) for words in lists}) == len(lists)

@@ -233,3 +233,76 @@ def test_what_makes_no_sense_is_refused_and_both_epsilons_are_told() -> None:
     sentence = stated(2, 100_000, "1e-6")
     assert "epsilon 2 a report toward the collector" in sentence and "only the 100,000 reports, shuffled" in sentence
     assert closed_form(9, 100, "1e-6") is None
+
+
+# Each margin on its own
+
+
+@pytest.mark.parametrize("part", range(1, 60))
+def test_the_chance_of_a_clone_is_rounded_down(part: int) -> None:
+    local = Fraction(part, 7)
+    assert Fraction(shuffle.clone_chance(local)) < exact.exp(-local, up=False)
+    assert shuffle.clone_chance(local) > float(exact.exp(-local, up=False)) * (1 - 1e-15)
+
+
+def _exactly(many: int, chance: Fraction, below: int) -> Fraction:
+    return sum(_binomial(many, chance)[:below], Fraction(0))
+
+
+@pytest.mark.parametrize("left_out", [1e-2, 1e-4, 1e-8])
+@pytest.mark.parametrize(("local", "n"), [("0.1", 60), ("1", 200), ("2", 300), ("3", 150)])
+def test_fewer_clones_than_the_first_block_and_more_than_the_last_are_as_rare_as_stated(
+    local: str, n: int, left_out: float
+) -> None:
+    numbers, chances, beyond = shuffle._clones(Fraction(local), n, left_out)
+    chance = Fraction(shuffle.clone_chance(Fraction(local)))
+    assert _exactly(n - 1, chance, int(numbers[0])) <= Fraction(left_out)
+    # Blocks are from one least number to the next: each is at least as likely as is true.
+    law_ = _binomial(n - 1, chance)
+    for place, start in enumerate(numbers.astype(int).tolist()):
+        end = int(numbers[place + 1]) if place + 1 < numbers.size else None
+        if end is not None:
+            assert sum(law_[start:end]) <= Fraction(float(chances[place]))
+    last = sum(law_[int(numbers[-1]) :], Fraction(0))
+    assert last <= Fraction(float(chances[-1])) + Fraction(beyond)
+
+
+def test_numbers_of_clones_beyond_the_last_are_counted() -> None:
+    _, chances, beyond = shuffle._clones(Fraction(1), 10**6, 1e-10)
+    assert beyond == 1e-9
+    assert float(chances.sum()) + beyond + 1e-10 >= 1
+    assert shuffle._clones(Fraction(1), 5, 1e-10)[2] == 0  # all of them are in the blocks
+
+
+def test_what_is_left_out_is_added() -> None:
+    for left_out in (0.01, 0.2):
+        found = divergence(Fraction(1), Fraction(1, 2), 12, left_out=left_out)
+        assert found >= float(_apart(*_pair(Fraction(1), 12), exact.exp(Fraction(1, 2), up=False)))
+        assert divergence(Fraction(1), Fraction(99, 100), 400, left_out=left_out) >= left_out
+
+
+def test_a_probability_too_small_for_its_logarithm_is_taken_as_larger() -> None:
+    _, chances, _ = shuffle._clones(Fraction(1, 10**9), 500, 1e-290)
+    assert chances.min() >= math.exp(-690)
+
+
+def test_the_largest_is_found_from_either_side_of_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The place is a rounded product; it may be off by one, and the three candidates still hold it."""
+    real = shuffle._coefficients
+    for many in (9, 40, 400):
+        clones = np.array([float(many)])
+        for central in (Fraction(1, 10), Fraction(1, 2)):
+            truth = shuffle._given(clones, Fraction(1), central)[0]
+            for off in (-0.999, 0.999):
+
+                def moved(
+                    local: Fraction, at: Fraction, off: float = off, many: int = many
+                ) -> tuple[float, float, float]:
+                    rise, fall, turn = real(local, at)
+                    place = math.floor(turn * (many + 1)) + 0.5
+                    return rise, fall, (place + off) / (many + 1)
+
+                monkeypatch.setattr(shuffle, "_coefficients", moved)
+                found = shuffle._given(clones, Fraction(1), central)[0]
+                monkeypatch.setattr(shuffle, "_coefficients", real)
+                assert found == pytest.approx(truth, rel=1e-5)

@@ -185,7 +185,7 @@ def test_a_distribution_that_cannot_be_made_is_refused() -> None:
 
 @pytest.mark.parametrize("epsilon", ["0.1", "0.3", "0.6", "0.61"])
 def test_hybrid_without_its_window_costs_what_the_bit_does(epsilon: str) -> None:
-    made = Hybrid(low=0, high=3, step=1, epsilon=epsilon)
+    made = Hybrid(low=0, high=3, step=1, epsilon=epsilon, planes=2)
     assert made.pieces.heads == 0 and made.epsilon == made.bit.epsilon
     assert made.bit.epsilon != made.window.epsilon
 

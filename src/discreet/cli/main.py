@@ -54,7 +54,8 @@ STOPPED = 130
 #: Verbs that charge nothing, so that nothing needs to be said of charges when one breaks off.
 FREE = frozenset(
     {"init", "add", "refresh", "forget", "explain", "budget", "version"}
-    | {"ledger verify", "ledger show", "ledger export", "synth sample", "survey", "audit", "anonymize", "attack", "check"}
+    | {"ledger verify", "ledger show", "ledger export", "synth sample"}
+    | {"survey", "audit", "anonymize", "attack", "check"}
 )
 #: The root of what the parser raises; typer shows only its leaves.
 _WRONG_USAGE: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
@@ -321,7 +322,7 @@ def call(words: list[str]) -> int:
             return 2
         wrong = UsageError(
             problem.format_message().strip() or "a verb is missing",
-            hint=f"discreet {words[0]} --help" if words[0] in _VERBS else "discreet --help",
+            hint=f"discreet {_verb(words)} --help".replace("  ", " "),
         )
         show.failure(wrong, failure_data(wrong), as_json=as_json)
         return 2
@@ -357,6 +358,14 @@ def failure_data(problem: DiscreetError) -> dict[str, Any]:
     if isinstance(problem, BudgetExceeded):
         data |= {"needed": _floats(problem.needed), "remaining": _floats(problem.remaining)}
     return data
+
+
+def _verb(words: list[str]) -> str:
+    """As much of what was typed as is a verb."""
+    if not words or words[0] not in _VERBS:
+        return ""
+    begun = [words[0]] in _GROUPS and len(words) > 1 and not words[1].startswith("-")
+    return " ".join(words[:2]) if begun else words[0]
 
 
 #: Verbs that are only the beginning of one.

@@ -21,6 +21,9 @@ survey_app = typer.Typer(
     no_args_is_help=True, help="Surveys by local differential privacy: answers are noised before they are sent."
 )
 
+#: Beyond this epsilon an answer is not sent before its respondent has said how much may be lost.
+HARDLY = 5
+
 Id = Annotated[str, typer.Argument(metavar="ID", help="The survey's id.")]
 Kept = Annotated[
     str | None,
@@ -86,6 +89,14 @@ def answer(
     survey = target.survey(id_)
     if survey.closed:
         raise Refused("This survey is closed.")
+    if survey.token and token is None:
+        raise UsageError("This survey needs an enrolment token.", hint="--token, from the link that you were given")
+    if survey.randomizer.epsilon > HARDLY and lifetime is None:
+        cost = exact.show(survey.randomizer.epsilon, up=True)
+        raise UsageError(
+            f"An answer would cost epsilon {cost}, which hides hardly anything.",
+            hint="--lifetime E agrees to as much as E",
+        )
     given = Device(device or state_root() / "device").answer(
         survey.id, survey.randomizer, value, limit=limit, period=timedelta(days=period), lifetime=lifetime
     )

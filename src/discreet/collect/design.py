@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from dataclasses import dataclass
 
 from discreet.collect.survey import kinds
@@ -10,6 +11,8 @@ from discreet.errors import UsageError
 from discreet.local.choices import declared
 from discreet.local.randomizer import Randomizer
 
+#: Letters that a terminal or a page would obey: controls, ends of lines, changes of direction.
+UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 #: How many people are expected where nothing is said. It matters only where protocols are nearly alike.
 PEOPLE = 10_000
 #: Protocols that the JavaScript client does not know: their respondents use a program.
@@ -35,8 +38,8 @@ class Answers:
             )
         if number and None in (self.low, self.high, self.step):
             raise UsageError("A number needs its bounds and its grid.", hint="--low 0 --high 100 --step 1")
-        if self.choices is not None:
-            declared(self.choices)
+        if self.choices is not None and any(map(UNSEEN.search, declared(self.choices))):
+            raise UsageError("A choice is one line of letters, without any that move others about.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

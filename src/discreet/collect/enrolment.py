@@ -1,6 +1,8 @@
 """Enrolment tokens: 128 random bits, each good for one report of one survey.
 
-The collector keeps a token's hash and whether it was used; not when, and not by which report.
+The store keeps a token's hash and whether it was used, and has no column for when, or by which report. But both are
+written in one transaction, so that neither counts without the other: whoever sees the store's own log or row versions
+(PostgreSQL's xmin, SQLite's -wal file) can tell which report a token came with. The report stays noised all the same.
 """
 
 from __future__ import annotations

@@ -99,15 +99,16 @@ def tallied(store: Store, survey: Survey) -> Tally:
     return tally
 
 
-def take_new(store: Store, survey: Survey, tally: Tally) -> None:
-    """What came in since."""
-    while True:
-        piece = store.reports(survey, after=tally.n)
+def take_new(store: Store, survey: Survey, tally: Tally, *, most: int | None = None) -> None:
+    """What came in since, up to the first `most` reports."""
+    while most is None or tally.n < most:
+        found = store.reports(survey, after=tally.n)
+        piece = found if most is None else found[: most - tally.n]
         try:
             tally.take(piece)
         except UsageError as problem:
             raise StoreFault("a stored report cannot have come in: the store was changed by another hand") from problem
-        if len(piece) < PIECE:
+        if len(found) < PIECE:
             return
 
 
@@ -173,7 +174,11 @@ class _Board:
 
 
 class Live:
-    """Results for all who look, at the price of one look now and then. Blocks: never call it in an event loop."""
+    """Results for all who look, at the price of one look now and then. Blocks: never call it in an event loop.
+
+    Results move in steps of the survey's minimum until it is closed: were each report to show as it comes in, the
+    difference of two looks would be that report.
+    """
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -204,8 +209,13 @@ class Live:
     def _renew(self, board: _Board, survey: Survey) -> dict[str, Any]:
         if board.told is None or time.monotonic() >= board.due:
             start = time.monotonic()
-            take_new(self._store, survey, board.tally)
+            received = self._store.count(survey.id)
+            step = max(1, survey.minimum)
+            take_new(self._store, survey, board.tally, most=received if survey.closed else received // step * step)
             told = {"survey": survey.id, "question": survey.question, **summary(survey, board.tally)}
+            told["received"] = received
+            if told.get("waiting"):
+                told["n"] = received
             done = time.monotonic()
             board.told, board.due = told, done + max(REST_S, (done - start) / SHARE)
         return board.told

@@ -16,6 +16,8 @@ from discreet.errors import DiscreetError, Refused, StoreFault, UsageError
 #: How long a collector may take, and how much it may say.
 WAIT_S = 20.0
 MOST = 32 * 1024 * 1024
+#: What a sender can do who got no answer.
+_AGAIN = "try again: the same bytes are sent, and counted once"
 
 
 class Target(Protocol):
@@ -61,7 +63,11 @@ class There:
         return found
 
     def send(self, survey: Survey, document: bytes) -> dict[str, Any]:
-        return self._ask(f"/collect/{survey.id}", document)
+        told = self._ask(f"/collect/{survey.id}", document)
+        counts = [told.get(name, 0) for name in ("accepted", "repeated")]
+        if any(type(count) is not int for count in counts) or sum(counts) != 1:
+            raise StoreFault("the collector's answer is none", hint=_AGAIN)
+        return {"accepted": counts[0], "repeated": counts[1]}
 
     def _ask(self, path: str, body: bytes | None = None) -> dict[str, Any]:
         request = urllib.request.Request(  # noqa: S310 - the scheme was looked at
@@ -75,11 +81,9 @@ class There:
                 told = _object(problem.read(MOST), empty=True)
             if told.get("repeated"):
                 return told  # it was counted before
-            raise _refusal(problem.code, str(told.get("error", "The collector refused."))) from None
+            raise _refusal(problem.code, _readable(str(told.get("error", "The collector refused.")))) from None
         except (OSError, ValueError) as problem:
-            raise StoreFault(
-                "the collector cannot be reached", hint="try again: the same bytes are sent, and counted once"
-            ) from problem
+            raise StoreFault("the collector cannot be reached", hint=_AGAIN) from problem
 
 
 def document(survey: Survey, id_: str, report: bytes, *, token: str | None = None) -> bytes:
@@ -103,6 +107,11 @@ def _object(text: bytes, *, empty: bool = False) -> dict[str, Any]:
     if empty:
         return {}
     raise UsageError("What answers there is no collector.", hint="--url http://127.0.0.1:8000")
+
+
+def _readable(text: str) -> str:
+    """Another machine's sentence, as it may stand on a terminal."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text[:300])
 
 
 def _refusal(status: int, reason: str) -> DiscreetError:

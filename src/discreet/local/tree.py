@@ -61,9 +61,7 @@ class Tree(Grid):
         self.asked = coins.asked(epsilon)
         points = self.steps + 1
         if points > MOST:
-            raise UsageError(
-                f"A tree has at most {MOST:,} points, and this grid one more.", hint="Choose a coarser step."
-            )
+            raise UsageError(f"A tree has at most {MOST:,} points; this has {points:,}.", hint="Choose a coarser step.")
         self.fanout = even_fanout(points) if fanout is None else fanout
         self.oracle = oracle or ("unary" if points <= _UNARY_UP_TO else "hashing")
         whole = isinstance(self.fanout, int) and not isinstance(self.fanout, bool)

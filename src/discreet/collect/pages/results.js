@@ -55,8 +55,9 @@ function show({ ok, body }) {
   return Boolean(body.closed);
 }
 
-function showWaiting({ n, minimum }) {
-  at("still").textContent = `${count(n, "answer")} of ${minimum}: results appear when there are enough to hide in.`;
+function showWaiting({ n, minimum, closed }) {
+  const then = closed ? "the survey was closed with too few." : "results appear when there are enough.";
+  at("still").textContent = `${count(n, "answer")} of ${minimum}: ${then}`;
   Object.assign(at("progress"), { max: minimum, value: n });
 }
 

@@ -726,7 +726,6 @@ class BasicRappor extends Choices {
 /** A word as it is hashed: UTF-8 of its composed form. */
 function wordBytes(word) {
   need(typeof word === "string", "An answer here is a word.");
-  utf8(word); // half a character would be made whole by composing
   const bytes = utf8(word.normalize("NFC"));
   need(bytes.length >= 1 && bytes.length <= 1024, "A word has 1 to 1,024 bytes.");
   return bytes;
