@@ -186,6 +186,7 @@ class Versions:
         try:
             self._make(table.name, number=number)
         except UsageError:
+            self.ledger.refresh()
             if self._held(table) is None:  # else another process was first, and made the same
                 raise UsageError(
                     f"table {table.name!r} could not be made from its source",
