@@ -220,3 +220,11 @@ def test_a_tree_is_shown_in_ten_parts(file_store):
 def test_the_protocols_of_browsers_are_those_of_the_client():
     known = re.findall(r'^  \["([a-z-]+)", \w+\],$', CLIENT.read_text(encoding="utf-8"), re.MULTILINE)
     assert set(kinds()) - set(SEVERAL) - set(known) == NOT_IN_BROWSERS
+
+
+def test_of_words_that_are_found_no_bound_on_fakes_is_claimed(file_store):
+    words = design(Answers(words=True), epsilon=4, protocol="puzzle").randomizer
+    asked = survey(file_store, randomizer=words, minimum=1)
+    file_store.add([batch(asked, *(sent(bytes(row)) for row in words.randomize_all(["hello"] * 300)))])
+    assert summary(asked, tallied(file_store, asked))["fakes"] == {"reports": 3, "could_move": 1.0}
+    assert summary(asked, tallied(file_store, asked), fakes=0)["fakes"]["could_move"] == 0

@@ -10,7 +10,7 @@ import sys
 import time
 import unicodedata
 from concurrent.futures import ThreadPoolExecutor
-from datetime import date, timedelta
+from datetime import timedelta
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from discreet.local.device import Device
 from discreet.local.hashing import LocalHashing
 from discreet.local.numbers import Duchi
 from discreet.local.puzzle import FragmentPuzzle
-from discreet.local.rappor import BasicRappor, Rappor
+from discreet.local.rappor import Rappor
 from discreet.local.response import RandomizedResponse
 from discreet.local.several import Sampled, Split
 from discreet.local.sketch import CountMeanSketch, HadamardSketch
@@ -298,53 +298,6 @@ def test_an_answer_that_is_none_is_never_charged_whichever_question_is_drawn(dev
         with pytest.raises(UsageError):
             device.answer(f"s{survey}", made, {"a": "yes", "w": "x" * 2000})
     assert not device.folder.exists()
-
-
-# --- the longitudinal mode
-
-
-def test_a_thousand_rounds_of_one_person_tell_no_more_than_the_permanent_answer(device: Device) -> None:
-    """All that is sent is made of the kept bits and fresh coins; the charge stops at what the kept bits cost."""
-    made = BasicRappor(["yes", "no"], epsilon=2, once="0.7")
-    said = [device.answer("mood", made, "yes", round=day) for day in range(1000)]
-    assert [each.lifetime for each in said[:4]] == [made.once, 2 * made.once, made.epsilon, made.epsilon]
-    assert {each.lifetime for each in said[2:]} == {made.epsilon}
-    assert {each.epsilon for each in said} == {made.once} and len({each.id for each in said}) == 1000
-    bits = {each.report[0] >> 6 for each in said}
-    assert len(bits) == 4  # fresh coins each round
-    with sqlite3.connect(device.folder / "device.sqlite") as store:
-        (kept,) = store.execute("SELECT kept FROM permanents").fetchall()
-    store.close()
-    # Reports average to the kept bits, not to the answer: each bit's share is that of its kept value.
-    one, zero = float(made.layers.one.chance), float(made.layers.zero.chance)
-    for place in (0, 1):
-        share = sum(each.report[0] >> (7 - place) & 1 for each in said) / 1000
-        expected = one if kept[0][0] >> (7 - place) & 1 else zero
-        assert abs(share - expected) < 0.09  # six standard deviations
-
-
-def test_a_round_is_drawn_once_and_other_answers_and_rounds_anew(device: Device) -> None:
-    made = Rappor(epsilon=2)
-    first = device.answer("word", made, "cat", round=date(2026, 1, 1))
-    again = device.answer("word", made, "cat", round="2026-01-01")
-    assert again.repeated and (again.report, again.id, again.lifetime) == (first.report, first.id, first.lifetime)
-    later = device.answer("word", made, "cat", round=date(2026, 1, 2))
-    assert not later.repeated and later.report != first.report and later.id != first.id
-    assert later.report[0] == first.report[0]  # the cohort is kept
-    other = device.answer("word", made, "dog", round=date(2026, 1, 2))
-    assert other.lifetime == later.lifetime + made.once and other.id == later.id
-    for wrong in (True, 1.5, None, "x" * 201):
-        with pytest.raises(UsageError, match="round"):
-            device.answer("word", made, "cat", round=wrong)  # type: ignore[arg-type]
-
-
-def test_rounds_are_new_donations_and_other_randomizers_send_the_same_again(device: Device) -> None:
-    made = BasicRappor(["yes", "no"], epsilon=2)
-    device.answer("mood", made, "yes", round=1, limit=1)
-    with pytest.raises(BudgetExceeded):
-        device.answer("mood", made, "yes", round=2, limit=1)
-    plain = [device.answer("drinks", MANY, "7", round=each) for each in (1, 2)]
-    assert plain[0].report == plain[1].report and plain[1].repeated and plain[0].id != plain[1].id
 
 
 # --- the key and the store

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from fractions import Fraction
 from typing import Any
@@ -331,82 +330,6 @@ def test_parameters_make_it_again(made: Any) -> None:
     parameters["numbers"]["zero"] -= 1
     with pytest.raises(UsageError, match="numbers"):
         read(parameters, {made.protocol: type(made)})
-
-
-# Who moves what
-
-
-@pytest.mark.parametrize("n", [4, 6, 10, 40])
-def test_no_report_in_place_of_any_other_moves_a_count_further_than_the_reach(n: int) -> None:
-    """Every report in every place, in any cohort, at both ends of the change."""
-    made, words = Rappor(epsilon=4, cohorts=2, wide=4), NAMES[:2]
-    reports = made.randomize_all([words[lane % 2] for lane in range(n)], bits=Fixed(n))
-    try:
-        found = made.estimate(reports, words)
-    except UsageError:
-        pytest.fail("choose other bits")
-    most = 0.0
-    for place in range(min(n, 10)):
-        for cohort in range(2):
-            for bits in range(16):
-                liar = reports.copy()
-                liar[place] = [cohort, bits << 4]
-                try:
-                    told = made.estimate(liar, words)
-                except UsageError:
-                    continue
-                moved = float(np.abs(told.counts - found.counts).max())
-                assert moved <= min(found.reach, told.reach)
-                most = max(most, moved)
-    assert most > found.reach / (8 if n < 10 else 2)
-
-
-def test_the_reach_spans_cohorts_of_different_sizes_and_those_that_nobody_is_in() -> None:
-    made, words = Rappor(epsilon=4, cohorts=4, wide=4), NAMES[:2]
-    drawn = np.array([0] * 300 + [1] * 60 + [2] * 40)  # nobody in the last
-    reports = np.zeros((400, 2), dtype=np.uint8)
-    reports[:, 0] = drawn
-    reports[:, 1] = (np.arange(400) * 7 % 16) << 4
-    found = made.estimate(reports, words)
-    most = {"within": 0.0, "across": 0.0}
-    for place in (0, 300, 399):
-        for cohort in range(4):
-            for bits in range(16):
-                liar = reports.copy()
-                liar[place] = [cohort, bits << 4]
-                moved = float(np.abs(made.estimate(liar, words).counts - found.counts).max())
-                assert moved <= found.reach
-                kind = "within" if cohort == reports[place, 0] else "across"
-                most[kind] = max(most[kind], moved)
-    assert most["across"] > most["within"] * 1.02
-
-
-def test_where_one_report_more_or_less_decides_nothing_is_told() -> None:
-    made = Rappor(epsilon=4, cohorts=2, wide=4)
-    with pytest.raises(UsageError, match="tell so many words apart"):
-        made.estimate(made.randomize_all(NAMES[:1], bits=Fixed(1)), NAMES[:2])
-
-
-def test_who_is_in_which_cohort_has_the_variance_of_all_ways_to_be_there() -> None:
-    """Reports without noise of four people in two cohorts of two: all partitions, exactly."""
-    places = np.array([[[0], [1]], [[1], [3]]])  # word, cohort, function
-    bloom = cohorts.filters(places, 4)
-    holds = np.array([0, 0, 0, 1])
-    users, found = np.array([2, 2]), []
-    for ones in itertools.combinations(range(4), 2):
-        sums = np.zeros((2, 4), dtype=np.int64)
-        for person in range(4):
-            sums[int(person in ones)] += bloom[int(person in ones), :, holds[person]].astype(np.int64)
-        found.append(cohorts.fit(sums, users, bloom, chances=(1.0, 0.0), functions=1).counts)
-    even_share, even_pair = cohorts.even(4, 1)
-    noise = cohorts._Noise(n=4, one=1.0, zero=0.0, share=even_share, pair=even_pair)
-    centred = bloom - even_share
-    design = (centred * np.sqrt(0.5)).reshape(-1, 2)
-    solver = np.linalg.inv(design.T @ design) @ design.T
-    stated = noise.of_cohorts(solver.reshape(2, 2, 4) / np.sqrt(0.5) * np.sqrt(0.5), centred, np.array([3.0, 1.0]))
-    scale = np.var(found, axis=0)
-    np.testing.assert_allclose(np.mean(found, axis=0), [3, 1], atol=1e-9)
-    np.testing.assert_allclose(stated, scale, rtol=1e-5, atol=1e-9)
 
 
 @pytest.mark.parametrize("reports", [2, 3, 5])

@@ -28,6 +28,9 @@ REST_S = 1.0
 SHARE = 0.1
 #: The fakes of which a result says how far they could have moved it: this share of the reports, at least one.
 FAKES = 0.01
+#: Protocols that find words: a few fakes can lift one over the threshold, or push one below it, and nothing is proved
+#: about how far that moves its share.
+DISCOVER = frozenset({"prefix-words", "puzzle"})
 #: The intervals that are shown of a tree.
 PARTS = 10
 
@@ -142,7 +145,10 @@ def summary(
     some = max(1, round(FAKES * tally.n)) if fakes is None else fakes
     if some < 0:
         raise UsageError("A number of fakes is not negative.")
-    return {**told, **_figures(found, confidence, some)}
+    figures = _figures(found, confidence, some)
+    if some and survey.randomizer.protocol in DISCOVER:
+        figures["fakes"]["could_move"] = 1.0
+    return {**told, **figures}
 
 
 def _figures(found: Estimate | Mean, confidence: float, fakes: int) -> dict[str, Any]:
