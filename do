@@ -140,6 +140,8 @@ def bench(python: Path, words: list[str]) -> None:
         names_of = [f'"{lock.stem}"', *([f'"peers:{lock.stem}"'] if "--peers" in words else [])]
         if any(name in text for text in texts for name in names_of):
             environment(ROOT / "benchmarks" / ".peers" / lock.stem, lock, project=False)
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ.setdefault(name, "1")  # as the command line does: on a busy machine a second thread only waits
     for name in wanted:
         call(python, found[name], *(word for word in words if word.startswith("-")))
 

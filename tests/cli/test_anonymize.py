@@ -83,6 +83,8 @@ def test_anonymize_says_what_still_leaks(folder, capsys):
         str(folder / "out.csv"),
     )
     assert code == 0
+    assert "labels show where the table was cut" in out
+    assert "labels show where the table was cut" in out
     assert "what still leaks" in out and "single sensitive value" in out and "name" in out
 
 
@@ -108,7 +110,17 @@ def test_wrong_usage_is_told_before_the_work(folder, capsys, monkeypatch, words,
 def test_attacks_run_without_arguments_and_draw(tmp_path, capsys, attack):
     code, told, _ = run(capsys, tmp_path, "attack", attack, "--plot", str(tmp_path / "p.svg"))
     assert code == 0 and told["attack"] == attack and told["success"] > told["chance"]
-    assert set(told) == {"attack", "success", "chance", "bound", "confidence_interval", "n", "seconds", "details"}
+    assert set(told) == {
+        "attack",
+        "success",
+        "chance",
+        "bound",
+        "breaks",
+        "confidence_interval",
+        "n",
+        "seconds",
+        "details",
+    }
     assert (tmp_path / "p.svg").read_text().startswith("<svg")
 
 

@@ -23,3 +23,8 @@ def test_it_runs_on_a_users_file_with_discreet_in_front(tmp_path, capsys):
 def test_wrong_usage(tmp_path, capsys):
     for words in (["--repeats", "0"], ["--epsilon", "-1"], ["--trait", "x"], ["--server", "x"], ["--targets", "0"]):
         assert run(capsys, tmp_path, "attack", "averaging", *words)[0] == 2
+
+
+def test_the_hint_names_this_verb(tmp_path, capsys):
+    code, _, err = say(capsys, tmp_path, "attack", "averaging", "people.csv")
+    assert code == 2 and "discreet attack averaging FILE --trait COLUMN" in err

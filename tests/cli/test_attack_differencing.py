@@ -2,7 +2,7 @@
 
 from clinic import run, say
 
-KEYS = {"attack", "success", "chance", "bound", "confidence_interval", "n", "seconds", "details"}
+KEYS = {"attack", "success", "chance", "bound", "breaks", "confidence_interval", "n", "seconds", "details"}
 
 
 def test_it_runs_on_generated_people(tmp_path, capsys):

@@ -5,10 +5,10 @@ import json
 import pytest
 from pyarrow import csv, parquet
 
-from clinic import run
+from clinic import run, say
 from discreet.lab.worlds.town import town
 
-EVIDENCE = {"attack", "success", "chance", "bound", "confidence_interval", "n", "seconds", "details"}
+EVIDENCE = {"attack", "success", "chance", "bound", "breaks", "confidence_interval", "n", "seconds", "details"}
 
 
 @pytest.fixture
@@ -59,3 +59,21 @@ def test_wrong_words_are_told(files, capsys, words, said):
     code, told, _ = run(capsys, files, "attack", "synthetic", *paths)
     assert code == 2
     assert said in json.dumps(told)
+
+
+def test_a_control_that_is_the_original_is_refused(files, capsys):
+    tables = [str(files / name) for name in ("original.csv", "synthetic.parquet")]
+    backwards = csv.read_csv(files / "original.csv").take(list(range(149, -1, -1)))
+    csv.write_csv(backwards, files / "same.csv")
+    code, told, _ = run(capsys, files, "attack", "synthetic", *tables, "--control", str(files / "same.csv"))
+    assert code == 2 and "rows of the original" in json.dumps(told)
+
+
+def test_a_control_that_overlaps_is_told_and_so_is_what_was_compared(files, capsys):
+    tables = [str(files / name) for name in ("original.csv", "synthetic.parquet")]
+    csv.write_csv(town(300).slice(75, 150), files / "half.csv")
+    code, out, _ = say(capsys, files, "attack", "synthetic", *tables, "--control", str(files / "half.csv"))
+    assert code == 0 and "If these are the same people, the control is none" in out
+    assert "Compared on: " in out and "age" in out
+    code, out, _ = say(capsys, files, "attack", "synthetic", *tables)
+    assert "Could not be run on these tables: membership inference" in out

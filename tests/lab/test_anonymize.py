@@ -1,6 +1,9 @@
 """Releases: every class meets what was asked, Mondrian stops only where it must, the lattice finds the best."""
 
 import itertools
+import re
+from datetime import date, datetime, timedelta
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +14,7 @@ from discreet.lab.anonymize import Criteria, anonymize, check
 from discreet.lab.anonymize.classes import group, group_codes
 from discreet.lab.anonymize.coding import code
 from discreet.lab.anonymize.criteria import spreads
+from discreet.lab.anonymize.edges import edge
 from discreet.lab.anonymize.hierarchy import build
 from discreet.lab.anonymize.ladders import automatic
 from discreet.lab.anonymize.lattice import Search
@@ -204,3 +208,63 @@ def test_classes_of_a_release_are_the_classes_that_were_made():
     assert sorted(group(code(made.table, ["city", "age", "sex"])).sizes) == sorted(
         partition(columns, (), Criteria(k=3)).sizes
     )
+
+
+def test_labels_show_no_value_of_a_single_person():
+    """Every date, wage and surname belongs to one person, and there is room between neighbours."""
+    rows = 400
+    table = pa.table(
+        {
+            "birth": [date(1940, 1, 3) + timedelta(days=7 * place) for place in range(rows)],
+            "wage": [10_003 + 37 * (place * 7 % rows) for place in range(rows)],
+            "weight": [50.0625 + 0.125 * (place * 13 % rows) for place in range(rows)],
+        }
+    )
+    made = anonymize(table, quasi=table.column_names, k=5).table
+    for name in table.column_names:
+        real = set(map(str, table[name].to_pylist()))
+        shown = {
+            part for label in made[name].to_pylist() for part in re.split(r"[^0-9.-]|(?<=[0-9])-(?=[0-9]+$)", label)
+        }
+        assert len(shown) > 5
+        assert not real & shown, name
+
+
+def test_rare_words_are_not_listed():
+    """Two common jobs are written out; eight that one person each has are told by their beginnings."""
+    jobs = ["clerk"] * 10 + ["driver"] * 10 + [f"zoo keeper {place}" for place in range(8)]
+    table = pa.table({"job": jobs, "age": [30 + place % 3 for place in range(28)]})
+    labels = set(anonymize(table, quasi=["job"], k=5).table["job"].to_pylist())
+    assert {"clerk", "driver"} <= labels
+    assert not any("keeper" in label for label in labels), labels
+
+
+@pytest.mark.parametrize("method", ["mondrian", "lattice"])
+def test_identifiers_are_refused(method):
+    table = pa.table({"person": [f"p{place}" for place in range(200)], "age": [place % 40 for place in range(200)]})
+    with pytest.raises(UsageError, match="names people"):
+        anonymize(table, quasi=["person", "age"], k=5, method=method)
+
+
+@pytest.mark.parametrize(
+    ("below", "above", "told"),
+    [
+        (51_234, 58_112, "55000"),
+        (-7, -1, "-5"),
+        (-3, 12, "0"),
+        (24, 25, "25"),
+        (9007199254740993, 9007199254740995, "9007199254740994"),
+        (0.1, 0.30000000000000004, "0.2"),
+        (1.0, float(np.nextafter(1.0, 2.0)), "1.0000000000000002"),
+        (-float("inf"), 3.0, "3.0"),
+        (Decimal("1.10"), Decimal("1.12"), "1.11"),
+        (Decimal("1" * 37), Decimal("1" * 36 + "3"), "1" * 36 + "2"),
+        (date(9999, 12, 30), date(9999, 12, 31), "9999-12-31"),
+        (datetime(1999, 5, 4, 10, 20, 30), datetime(1999, 5, 4, 11, 20), "1999-05-04 11:00:00"),
+        ("Bern", "Bonn", "Bo"),
+        ("a", "ab", "ab"),
+    ],
+    ids=str,
+)
+def test_a_cut_is_written_at_the_roundest_point(below, above, told):
+    assert edge(below, above) == told

@@ -8,7 +8,7 @@ import pytest
 
 from discreet.errors import UsageError
 from discreet.lab import auditing
-from discreet.lab.auditing import boolean, denial, sums
+from discreet.lab.auditing import boolean, denial, queries, sums
 
 
 def rank(rows):
@@ -182,8 +182,37 @@ def test_wrong_wishes():
     with pytest.raises(UsageError, match="no answer"):
         auditing.attack(auditing.parse("anna, ben = 1\nanna"), kind="boolean")
     with pytest.raises(UsageError, match="no kind"):
-        auditing.attack(auditing.parse("anna"), kind="max")
+        auditing.attack(auditing.parse("anna, ben"), kind="max")
     with pytest.raises(UsageError, match="at most 60"):
         auditing.attack(auditing.parse(", ".join(f"p{number}" for number in range(61)) + " = 3"), kind="boolean")
     with pytest.raises(UsageError, match="1 to 5,000"):
         auditing.demo(people=6_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("a, b = 1\na, b = 2", "lines 1 and 2"),
+        ("a, b = 1\nc, d = 9\nb, c = 3\na, c = 2\na, b, c = 4", "lines 1, 3, 4 and 5"),
+    ],
+)
+def test_sums_that_no_numbers_give_are_refused_with_their_lines(text, lines):
+    with pytest.raises(UsageError, match=f"{lines} contradict"):
+        auditing.attack(queries.parse(text))
+
+
+def test_sums_that_numbers_give_are_not_refused():
+    chance = np.random.default_rng()
+    questions = chance.random((60, 20)) < 0.5
+    answers = (questions @ chance.integers(-(10**6), 10**6, 20)).tolist()
+    assert sums.conflict(questions, answers) == []
+    answers[59] += 1
+    assert 59 in sums.conflict(questions, answers)
+
+
+def test_a_file_without_a_question_is_refused(tmp_path):
+    with pytest.raises(UsageError, match="no line of the file is a question"):
+        queries.parse("some words\nand more words")
+    (tmp_path / "people.csv").write_text("name,age\nanna,31\n")
+    with pytest.raises(UsageError, match="no line of it is a question"):
+        queries.read(tmp_path / "people.csv")

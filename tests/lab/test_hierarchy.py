@@ -52,7 +52,9 @@ def test_a_label_covers_its_values_and_no_others(name):
     for low in range(column.size):
         for high in range(low, column.size):
             expected = (np.arange(column.size) >= low) & (np.arange(column.size) <= high)
-            assert covers(between(column, low, high), column).tolist() == expected.tolist()
+            for shared in (True, False):
+                label = between(column, low, high, shared=np.full(column.size, shared))
+                assert covers(label, column).tolist() == expected.tolist(), label
 
 
 @pytest.mark.parametrize(

@@ -146,7 +146,7 @@ def test_too_many_sets_are_refused():
     ("bare", "named", "on", "truth", "told"),
     [
         ({"a": [1]}, {"b": [1]}, None, None, "no column in common"),
-        ({"a": [1]}, {"a": [2]}, ["a"], None, "no value of 'a' is in both"),
+        ({"a": [1, 3]}, {"a": [2]}, ["a"], None, "no value of 'a' is in both"),
         ({"a": [1]}, {"a": [1]}, ["b"], None, "has no column 'b'"),
         ({"a": [1], "p": [1]}, {"a": [1]}, ["a"], "p", "has no column 'p'"),
         ({"a": [1]}, {"a": [1]}, ["a"], "a", "tells whose row"),
@@ -164,3 +164,22 @@ def test_a_null_agrees_with_nothing():
     table = pa.table({"a": [None, 1, None], "b": [1, 1, 2]})
     mine, theirs = match(table, table, on=["a", "b"], truth=None, called=("x", "y")).codes(["a", "b"])
     assert mine.tolist() == [-1, 0, -1] == theirs.tolist()
+
+
+def test_values_without_a_counterpart_are_told():
+    bare = pa.table({"zip": ["02138", "2139", "2140"], "sex": ["M", "F", "F"]})
+    named = pa.table({"zip": ["02138", "02139", "02140"], "sex": ["M", "F", "F"], "name": ["a", "b", "c"]})
+    found = linkage.link(bare, named)
+    assert found.details["no_counterpart"] == pytest.approx({"zip": 2 / 3, "sex": 0})
+    assert "'zip' (66.7%)" in " ".join(found.story)
+
+
+def test_one_row_that_is_nowhere_is_an_answer():
+    found = linkage.link(pa.table({"zip": ["x"], "ill": ["flu"]}), pa.table({"zip": ["y", "z"], "name": ["a", "b"]}))
+    assert found.success == 0
+    assert "Of 1 row without a name, 0%" in found.story[0]
+    assert not any("under their names" in sentence for sentence in found.story)
+
+
+def test_the_governor_is_found_by_all_three_columns_only():
+    assert not any("governor" in sentence for sentence in linkage.demo(on=("zip",)).story)

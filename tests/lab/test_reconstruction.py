@@ -141,3 +141,9 @@ def test_without_scipy_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "scipy.optimize", None)
     with pytest.raises(UsageError, match="needs scipy"):
         reconstruction.attack(people=10, method="lp", curve=False)
+
+
+def test_the_picture_says_whose_curve_it_is():
+    found = reconstruction.attack([True, False, True, True] * 10)
+    assert "generated people" in found.picture() and "your file" in found.picture()
+    assert found.details["curve"]["generated"] is True

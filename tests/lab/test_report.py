@@ -8,9 +8,9 @@ from importlib import import_module
 import pytest
 
 from discreet.lab import pictures
-from discreet.lab.evidence import Evidence
+from discreet.lab.evidence import Evidence, percent
 from discreet.lab.registry import ATTACKS
-from discreet.lab.report import page, percent, verdict
+from discreet.lab.report import page, verdict
 
 NAMES = [
     *("linkage", "ratings", "sampling", "homogeneity", "background", "minimality", "intersection", "differencing"),
@@ -91,3 +91,22 @@ def test_the_verdict_holds_success_against_chance_and_bound():
     assert "stands" in verdict(found(0.52))
     assert "stands" in verdict(found(0.7, bound=0.73))
     assert percent(0.5) == "50.0%"
+
+
+def test_a_confidence_is_never_rounded_to_certainty():
+    sure = replace(found(0.9), confidence=0.9975)
+    assert "at 99.75%" in sure.lines()[0]
+    assert "between, at 99.75%" in page([(ATTACKS[0], sure)], version="1")
+
+
+def test_an_interval_without_width_is_called_exact():
+    assert "(exactly, n = 100)" in found(0.9, interval=(0.9, 0.9)).lines()[0]
+
+
+def test_names_of_marks_stand_apart_and_beside_the_drawing():
+    drawn = pictures.bars("t", {"a long name+of columns": 1.0, "b": 0.5}, marks={"chance": 0.5, "bound": 0.51})
+    places = re.findall(r'<text x="([0-9.]+)" y="([0-9.]+)"[^>]*>(?:chance|bound) ', drawn)
+    (left, first), (_, second) = ((float(x), float(y)) for x, y in places)
+    assert abs(first - second) >= 14
+    rights = [float(x) + float(width) for x, width in re.findall(r'<rect x="([0-9.]+)"[^>]*? width="([0-9.]+)"', drawn)]
+    assert max(rights) < left

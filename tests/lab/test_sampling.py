@@ -55,3 +55,9 @@ def test_no_share(people, share):
 def test_the_demo():
     found = sampling.demo()
     assert found.n == 1500 and found.breaks and found.picture().startswith("<svg")
+
+
+def test_a_sample_larger_than_the_population_is_refused():
+    few, many = pa.table({"zip": ["a", "b"]}), pa.table({"zip": ["a", "b", "b"]})
+    with pytest.raises(UsageError, match="population only 2"):
+        sampling.expose(many, few, on=["zip"])

@@ -64,11 +64,13 @@ def anonymize(
 
 
 def _lines(made: Anonymized, out: Path, dropped: list[str]) -> list[str]:
+    from discreet.lab.evidence import percent
+
     before, after = made.before, made.after
     told = [
         f"wrote {out}: {after.rows:,} rows in {after.classes:,} classes, k = {after.k}"
         + (f", l = {after.l}, t = {after.t:.4f}" if after.l is not None else ""),
-        f"before: k = {before.k}, and {before.unique_share:.1%} of rows were the only one of their kind; "
+        f"before: k = {before.k}, and {percent(before.unique_share)} of rows were the only one of their kind; "
         f"loss {made.loss:.3f} (0: as it was, 1: nothing left)",
     ]
     if made.left_out:
@@ -77,13 +79,20 @@ def _lines(made: Anonymized, out: Path, dropped: list[str]) -> list[str]:
         told.append("levels: " + ", ".join(f"{name} {level}" for name, level in made.levels.items()))
     if dropped:
         told.append(f"not named, so not in it: {', '.join(dropped)}")
-    told.append("what still leaks:")
+    told += ["what still leaks:", _labels(made)]
     if after.homogeneous_share is None or after.entropy_l is None:
         told.append("  unknown: name the --sensitive column, and it is measured")
     else:
         certain = float((after.largest_share >= 0.9).mean())
         told += [
-            f"  {after.homogeneous_share:.1%} of people are in a class with a single sensitive value: it is known",
-            f"  {certain:.1%} are in a class where 9 in 10 or more have the same value",
+            f"  {percent(after.homogeneous_share)} of people are in a class with a single sensitive value: it is known",
+            f"  {percent(certain)} are in a class where 9 in 10 or more have the same value",
         ]
     return [*told, "  and it protects nobody whose attacker has another release, or knows more: discreet attack"]
+
+
+def _labels(made: Anonymized) -> str:
+    """What the labels themselves show."""
+    if made.method == "lattice":
+        return "  labels show the levels of the hierarchies, and at level 0 the values themselves"
+    return f"  labels show where the table was cut, and values as they are where {made.after.k} rows or more have them"

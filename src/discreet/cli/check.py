@@ -40,16 +40,18 @@ def check(
 
 
 def _lines(found: Report) -> list[str]:
+    from discreet.lab.evidence import percent
+
     told = [
         f"{found.rows:,} rows in {found.classes:,} classes; "
-        f"{found.unique_share:.1%} of rows are the only one of their kind",
+        f"{percent(found.unique_share)} of rows are the only one of their kind",
         f"k = {found.k}: {_class(found, 'k')}",
     ]
     if found.homogeneous_share is not None:
         told += [
             f"l = {found.l} (by entropy {found.entropy_l:.3f}): {_class(found, 'l')}",
             f"t = {found.t:.4f}: {_class(found, 't')}",
-            f"{found.homogeneous_share:.1%} of people are in a class with a single sensitive value",
+            f"{percent(found.homogeneous_share)} of people are in a class with a single sensitive value",
         ]
     return told
 

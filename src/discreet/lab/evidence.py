@@ -50,6 +50,7 @@ class Evidence:
             "success": self.success,
             "chance": self.chance,
             "bound": self.bound,
+            "breaks": self.breaks,
             "confidence_interval": list(self.interval),
             "n": self.n,
             "seconds": self.seconds,
@@ -59,9 +60,11 @@ class Evidence:
     def lines(self) -> list[str]:
         """As a screen has it."""
         low, high = self.interval
+        # An interval without width was proved, not sampled.
+        sure = "exactly" if low == high else f"{percent(low)} to {percent(high)} at {sureness(self.confidence)}"
         told = [
-            f"{self.attack}: succeeds {percent(self.success)} of the time ({percent(low)} to {percent(high)}, "
-            f"n = {self.n:,}); chance is {percent(self.chance)}"
+            f"{self.attack}: succeeds {percent(self.success)} of the time ({sure}, n = {self.n:,}); "
+            f"chance is {percent(self.chance)}"
         ]
         if self.bound is not None:
             told.append(f"the most that anybody could reach under the claimed guarantee is {percent(self.bound)}")
@@ -86,6 +89,18 @@ def percent(share: float) -> str:
     while places < 6 and 0 < share < 1 and round(100 * min(share, 1 - share), places) == 0:
         places += 1
     return f"{share:.0%}" if share in (0, 1) else f"{share:.{places}%}"
+
+
+def sureness(confidence: float) -> str:
+    """A confidence as people read it; 99.75% is not 100%.
+
+    >>> sureness(0.95), sureness(0.9975), sureness(1 - 0.05 / 3), sureness(1 - 1e-7)
+    ('95%', '99.75%', '98.33%', '99.99999%')
+    """
+    places = 4
+    while places < 15 and confidence < 1 and float(f"{100 * confidence:.{places}g}") >= 100:
+        places += 1
+    return f"{100 * confidence:.{places}g}%"
 
 
 def best_under(epsilon: float, delta: float = 0.0) -> float:

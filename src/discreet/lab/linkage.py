@@ -15,7 +15,7 @@ from math import comb
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import UsageError
-from discreet.lab.evidence import Evidence, clopper_pearson
+from discreet.lab.evidence import Evidence, clopper_pearson, percent
 from discreet.lab.matching import Matching, at, listed, match, times
 from discreet.lab.pictures import bars
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 MOST_SETS = 2_000
 #: Sets of columns are enlarged until one names more than this share of people.
 MOST_PEOPLE = 0.5
+#: From this share of rows on whose value is not on the list a warning is given.
+MUCH_MISSING = 0.2
 CALLED = ("the file without names", "the file with names")
 #: What the hospital and the voters of the generated state share.
 STATE = ("zip", "birth", "sex")
@@ -98,8 +100,13 @@ def link(bare: pa.Table, named: pa.Table, *, on: Sequence[str] | None = None, tr
     found = seen.evidence(named, time.process_time() - began)
     return replace(
         found,
-        story=_story(seen, named.num_rows, without, learned),
-        details={**found.details, "learned": learned, "named_without": without},
+        story=(*_story(seen, named.num_rows, without, learned), *_warned(matching)),
+        details={
+            **found.details,
+            "learned": learned,
+            "named_without": without,
+            "no_counterpart": matching.missing(),
+        },
         picture=lambda: bars(f"Linked on {listed(matching.on)}", _shares(seen)),
     )
 
@@ -170,28 +177,40 @@ def _shares(seen: Link) -> dict[str, float]:
 
 def _story(seen: Link, names: int, without: dict[str, float], learned: Sequence[str]) -> tuple[str, ...]:
     several, none = (seen.matched - seen.unique) / seen.rows, 1 - seen.matched / seen.rows
+    rows = f"{seen.rows:,} {'row' if seen.rows == 1 else 'rows'}"
     story = [
-        f"Of {seen.rows:,} rows without a name, {seen.unique / seen.rows:.1%} have the same {listed(seen.on)} "
-        f"as exactly one of {names:,} named rows, {several:.1%} as several, {none:.1%} as none."
+        f"Of {rows} without a name, {percent(seen.unique / seen.rows)} have the same {listed(seen.on)} as exactly one "
+        f"of {names:,} named rows, {percent(several)} as several, {percent(none)} as none."
     ]
     if seen.correct is not None and seen.unique:
-        story[0] += f" Of the names found that way {seen.correct / seen.unique:.1%} are right."
-    if learned:
+        story[0] += f" Of the names found that way {percent(seen.correct / seen.unique)} are right."
+    if learned and seen.unique:
         story.append(f"What the file says of these people now stands under their names: {listed(learned)}.")
-    if without:
+    if without and seen.unique:
         worst = min(without, key=lambda name: without[name])
-        story.append(f"{worst!r} does the most damage: without it {without[worst]:.1%} would be named.")
+        story.append(f"{worst!r} does the most damage: without it {percent(without[worst])} would be named.")
     return tuple(story)
+
+
+def _warned(matching: Matching) -> tuple[str, ...]:
+    """Columns that the two files may write differently."""
+    far = [f"{name!r} ({percent(share)})" for name, share in matching.missing().items() if share >= MUCH_MISSING]
+    if not far:
+        return ()
+    return (
+        f"Some rows have values that are nowhere in {CALLED[1]}, in {listed(far)}. If the two files write the same "
+        "thing differently (02138 or 2138, M or male), more could be named.",
+    )
 
 
 def _found(best: Link, whole: Link, tried: int) -> tuple[str, ...]:
     first = (
         f"Of {tried} sets of columns, tried from the smallest on, {listed(best.on)} "
-        f"{'names' if len(best.on) == 1 else 'name'} the most people, {best.share:.1%}"
+        f"{'names' if len(best.on) == 1 else 'name'} the most people, {percent(best.share)}"
     )
     if best.share <= MOST_PEOPLE:
         return (f"{first}, and no set names more than half of them.",)
-    more = "" if best.on == whole.on else f" All {len(whole.on)} shared columns together name {whole.share:.1%}."
+    more = "" if best.on == whole.on else f" All {len(whole.on)} shared columns together name {percent(whole.share)}."
     return (f"{first}; no smaller set names more than half of them.{more}",)
 
 
@@ -203,6 +222,8 @@ def demo(*, on: Sequence[str] = STATE, find: bool = False) -> Evidence:
     if find:
         return search(state.hospital, state.voters, among=on, truth="person")
     found = link(state.hospital, state.voters, on=on, truth="person")
+    if set(on) != set(STATE):  # the governor is found by all three
+        return found
     told, details = _governor(state)
     return replace(found, story=(*found.story, told), details={**found.details, **details})
 

@@ -50,6 +50,15 @@ class Matching:
         code, _ = _numbered(code)
         return code[: self.split], code[self.split :]
 
+    def missing(self) -> dict[str, float]:
+        """For each column, the share of the first table's rows with a value that the second does not have."""
+        found = {}
+        for name in self.on:
+            code, size = self.coded[name]
+            mine = code[: self.split]
+            found[name] = float(np.mean((mine >= 0) & (at(times(code[self.split :], size), mine) == 0)))
+        return found
+
     def right(self, mine: Integers, theirs: Integers, alone: Booleans) -> Booleans | None:
         """Which rows of the first table are singled out, and by the row of the same person."""
         if self.truth is None:
@@ -78,7 +87,11 @@ def match(
             raise UsageError(f"{of} has no rows")
     coded = {name: _together(first[name], second[name], name) for name in on}
     for name, (code, size) in coded.items():
-        if not ((times(code[: first.num_rows], size) > 0) & (times(code[first.num_rows :], size) > 0)).any():
+        # A single row may well have a value that is not on the list: then it is not found, which is an answer.
+        if (
+            first.num_rows > 1
+            and not ((times(code[: first.num_rows], size) > 0) & (times(code[first.num_rows :], size) > 0)).any()
+        ):
             raise UsageError(
                 f"no value of {name!r} is in both {called[0]} and {called[1]}",
                 hint="look how each writes it: 02138 or 2138, M or male",

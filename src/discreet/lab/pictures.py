@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 640.0, 360.0, 64.0, 20.0, 40.0, 56.0
+#: About how wide a letter is.
+_LETTER = 7.0
 _STYLE = (
     "text{font:12px system-ui,sans-serif}:root{color:#222;background:#fff}"
     "@media(prefers-color-scheme:dark){:root{color:#ddd;background:#181818}}"
@@ -18,18 +20,18 @@ def bars(
     title: str, values: Mapping[str, float], *, most: float = 1.0, marks: Mapping[str, float] | None = None
 ) -> str:
     """One bar for each value, from 0 to `most`; `marks` are lines across, such as chance and the bound."""
-    slot = (WIDTH - LEFT - RIGHT) / max(1, len(values))
-    parts = []
+    right = _right(marks)
+    slot = (right - LEFT) / max(1, len(values))
+    parts = _marks(marks or {}, 0, most)  # under the bars and their labels
     for place, (name, value) in enumerate(values.items()):
         x, top = LEFT + place * slot + 0.15 * slot, _height(value, 0, most)
         parts.append(
             f'<rect x="{x:.1f}" y="{top:.1f}" width="{0.7 * slot:.1f}" height="{HEIGHT - BOTTOM - top:.1f}" '
             f'fill="{COLOURS[0]}"/>'
             + _text(x + 0.35 * slot, top - 6, _shown(value, most), anchor="middle")
-            + _text(x + 0.35 * slot, HEIGHT - BOTTOM + 18, name, anchor="middle")
+            + _named(x + 0.35 * slot, HEIGHT - BOTTOM + 18, name, width=slot)
         )
-    parts += _marks(marks or {}, 0, most)
-    return _svg(title, _axis(0, most) + "".join(parts))
+    return _svg(title, _axis(0, most, right) + "".join(parts))
 
 
 def curves(
@@ -49,9 +51,9 @@ def curves(
     span = last - first or 1.0
 
     def across_at(value: float) -> float:
-        return LEFT + (value - first) / span * (WIDTH - LEFT - RIGHT)
+        return LEFT + (value - first) / span * (_right(marks) - LEFT)
 
-    parts = [_axis(low, high)]
+    parts = [_axis(low, high, _right(marks))]
     for place, (name, values) in enumerate(lines.items()):
         colour = COLOURS[place % len(COLOURS)]
         points = " ".join(
@@ -65,8 +67,17 @@ def curves(
     return _svg(title, "".join([*parts, *_marks(marks or {}, low, high)]))
 
 
-def against(title: str, values: Mapping[str, tuple[float, float]], *, mark: str) -> str:
-    """A bar for each value, lying down, and across each one its own mark: `mark` says what of, such as chance."""
+def against(
+    title: str,
+    values: Mapping[str, tuple[float, float]],
+    *,
+    mark: str,
+    bounds: Mapping[str, float] | None = None,
+) -> str:
+    """A bar for each value, lying down, and across each one its own mark: `mark` says what of, such as chance.
+
+    `bounds`: what a claimed guarantee allows, a second mark, for those values that it bounds.
+    """
     step = min(52.0, (HEIGHT - TOP - 28) / max(1, len(values)))
     left, right = 200.0, WIDTH - 56.0
     parts = []
@@ -77,12 +88,26 @@ def against(title: str, values: Mapping[str, tuple[float, float]], *, mark: str)
             f'<rect x="{left}" y="{top:.1f}" width="{width:.1f}" height="{0.6 * step:.1f}" fill="{COLOURS[0]}"/>'
             f'<line x1="{left + at:.1f}" x2="{left + at:.1f}" y1="{top - 4:.1f}" y2="{top + 0.6 * step + 4:.1f}" '
             f'stroke="{COLOURS[1]}" stroke-width="3"/>'
-            + _text(left - 10, top + 0.3 * step + 4, name, anchor="end")
-            + _text(left + max(width, at) + 8, top + 0.3 * step + 4, _shown(value, 1.0))
+        )
+        end, allowed = max(width, at), (bounds or {}).get(name)
+        if allowed is not None:
+            end = max(end, (right - left) * min(allowed, 1.0))
+            parts.append(_upright(left + (right - left) * min(allowed, 1.0), top - 4, top + 0.6 * step + 4))
+        parts.append(
+            _text(left - 10, top + 0.3 * step + 4, name, anchor="end")
+            + _text(left + end + 8, top + 0.3 * step + 4, _shown(value, 1.0))
         )
     below = TOP + len(values) * step + 12
     parts.append(_text(left, below, f"line: {mark}", fill=COLOURS[1]))
+    if bounds:
+        parts.append(_text(left + 190, below, "broken line: the most the claim allows", fill=COLOURS[2]))
     return _svg(title, "".join(parts))
+
+
+def _upright(x: float, top: float, bottom: float) -> str:
+    """A broken line for what a claim allows."""
+    ends = f'x1="{x:.1f}" x2="{x:.1f}" y1="{top:.1f}" y2="{bottom:.1f}"'
+    return f'<line {ends} stroke="{COLOURS[2]}" stroke-width="3" stroke-dasharray="5 3"/>'
 
 
 def _height(value: float, low: float, high: float) -> float:
@@ -90,24 +115,42 @@ def _height(value: float, low: float, high: float) -> float:
     return HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM)
 
 
-def _axis(low: float, high: float) -> str:
+def _right(marks: Mapping[str, float] | None) -> float:
+    """Where the drawing ends: marks are named in a margin beside it, where nothing else stands."""
+    return WIDTH - RIGHT - (_LETTER * max(len(name) + 6 for name in marks) if marks else 0)
+
+
+def _named(x: float, y: float, name: str, *, width: float) -> str:
+    """A name under a bar, in lines no wider than the bar's place where it has a space or a plus to break at."""
+    lines = [""]
+    for word in name.replace("+", "+ ").split():
+        joined = f"{lines[-1]} {word}".strip()
+        if lines[-1] and _LETTER * len(joined) > width:
+            lines.append(word)
+        else:
+            lines[-1] = joined
+    return "".join(_text(x, y + 14 * place, line, anchor="middle") for place, line in enumerate(lines))
+
+
+def _axis(low: float, high: float, right: float) -> str:
     parts = []
     for step in range(5):
         value = low + (high - low) * step / 4
         y = _height(value, low, high)
-        parts.append(f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}" stroke="#8884" />')
+        parts.append(f'<line x1="{LEFT}" x2="{right:.1f}" y1="{y:.1f}" y2="{y:.1f}" stroke="#8884" />')
         parts.append(_text(LEFT - 8, y + 4, _shown(value, high), anchor="end"))
     return "".join(parts)
 
 
 def _marks(marks: Mapping[str, float], low: float, high: float) -> list[str]:
-    found = []
-    for name, value in marks.items():
+    """Broken lines across, named in the margin; names that would overlap are moved apart."""
+    found, right, free = [], _right(marks), HEIGHT
+    for name, value in sorted(marks.items(), key=lambda mark: mark[1]):
         y = _height(value, low, high)
+        free = min(y + 4, free - 15)
         found.append(
-            f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}" stroke="{COLOURS[1]}" '
-            'stroke-dasharray="6 4"/>'
-            + _text(WIDTH - RIGHT, y - 5, f"{name} {_shown(value, high)}", anchor="end", fill=COLOURS[1])
+            f'<line x1="{LEFT}" x2="{right:.1f}" y1="{y:.1f}" y2="{y:.1f}" stroke="{COLOURS[1]}" '
+            'stroke-dasharray="6 4"/>' + _text(right + 6, free, f"{name} {_shown(value, high)}", fill=COLOURS[1])
         )
     return found
 

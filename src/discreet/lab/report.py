@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from discreet.lab.evidence import Evidence
+from discreet.lab.evidence import Evidence, percent, sureness
 from discreet.lab.pictures import COLOURS
 from discreet.lab.registry import Listed
 from discreet.synth.inspect.style import sheet
@@ -36,7 +36,7 @@ _MORE = """
 code { font: .875rem ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; overflow-wrap: anywhere; }
 td .bar { margin: .45rem 0 .35rem; }
 ul.story { padding-left: 1.1rem; }
-@media (max-width: 44rem) { .card svg text { font-size: 16px; } }
+@media (max-width: 44rem) { table.stack caption { display: block; width: auto; } .card svg text { font-size: 16px; } }
 @media print { .card { grid-template-columns: 3fr 2fr; } section { break-inside: avoid-page; }
   .bar { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
 """
@@ -111,7 +111,7 @@ def _section(listed: Listed, evidence: Evidence) -> str:
     low, high = evidence.interval
     facts = {
         "success": percent(evidence.success),
-        f"between, at {evidence.confidence:.0%}": f"{percent(low)} and {percent(high)}",
+        f"between, at {sureness(evidence.confidence)}": f"{percent(low)} and {percent(high)}",
         "chance": percent(evidence.chance),
         "the claim allows": "no claim" if evidence.bound is None else percent(evidence.bound),
         "tried": f"{evidence.n:,}",
@@ -136,19 +136,6 @@ def verdict(evidence: Evidence) -> str:
     if evidence.breaks:
         return '<span class="verdict falls">falls</span>'
     return '<span class="verdict stands">stands</span>'
-
-
-def percent(share: float) -> str:
-    """A share as a reader wants it.
-
-    >>> percent(0.8734), percent(0.0004), percent(1.0), percent(0.0), percent(0.00001)
-    ('87.3%', '0.04%', '100%', '0%', 'below 0.01%')
-    """
-    if share in (0.0, 1.0):
-        return f"{share:.0%}"
-    if 0 < share < 0.0001:
-        return "below 0.01%"
-    return f"{share:.2%}" if abs(share) < 0.01 else f"{share:.1%}"
 
 
 def _inline(svg: str) -> str:

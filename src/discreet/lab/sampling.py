@@ -55,6 +55,11 @@ def draw(population: pa.Table, share: float, *, seed: int | None = None) -> pa.T
 def expose(sample: pa.Table, population: pa.Table, *, on: Sequence[str], truth: str | None = None) -> Evidence:
     """How many rows of `sample` somebody names who has the columns `on` of the whole population."""
     began = time.process_time()
+    if sample.num_rows > population.num_rows:
+        raise UsageError(
+            f"the sample has {sample.num_rows:,} rows and the population only {population.num_rows:,}",
+            hint="the file of everybody comes first: discreet attack sampling EVERYBODY SAMPLE",
+        )
     exposed = _exposed(match(sample, population, on=on, truth=truth, called=("the sample", "the population")))
     named_share, everybody = exposed.named / exposed.rows, exposed.unique_in_population
     return Evidence(

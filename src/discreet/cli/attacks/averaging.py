@@ -30,7 +30,7 @@ def averaging(
 ) -> None:
     """Ask the same question again and again: fresh noise averages away, unless a ledger counts."""
     drawable(plot)
-    needs_trait(file, trait)
+    needs_trait(file, trait, verb="averaging")
     from discreet.lab import averaging as lab
     from discreet.lab.reading import read
 

@@ -37,7 +37,7 @@ def differencing(
 ) -> None:
     """Count everybody, count all but one, subtract: exact, noisy and Discreet's own server."""
     drawable(plot)
-    needs_trait(file, trait)
+    needs_trait(file, trait, verb="differencing")
     from discreet.lab import differencing as lab
     from discreet.lab.reading import read
 
@@ -53,7 +53,7 @@ def differencing(
     tell(found, plot=plot, as_json=as_json)
 
 
-def needs_trait(file: Path | None, trait: str | None) -> None:
+def needs_trait(file: Path | None, trait: str | None, *, verb: str) -> None:
     """A file needs a column, and a column a file."""
     if (file is None) != (trait is None):
-        raise UsageError("a file and --trait go together", hint="discreet attack differencing FILE --trait COLUMN")
+        raise UsageError("a file and --trait go together", hint=f"discreet attack {verb} FILE --trait COLUMN")

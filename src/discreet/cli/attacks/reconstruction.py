@@ -31,7 +31,7 @@ def reconstruction(
 ) -> None:
     """Solve many noisy counts for everybody's secret bit (Dinur and Nissim)."""
     drawable(plot)
-    needs_trait(file, trait)
+    needs_trait(file, trait, verb="reconstruction")
     from discreet.lab import reconstruction as lab
     from discreet.lab.reading import read
     from discreet.lab.worlds.places import bits_of

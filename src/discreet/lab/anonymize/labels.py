@@ -1,7 +1,7 @@
 """What a release writes instead of a value, and which values such a label may stand for.
 
-`34`, `30-39`, `[1.5, 2.5)`, `[1980-01-01, 1980-06-30]`, `148**`, `{a|b}`, `{a..f}` (all between, in sorted order),
-`*`, and any of them followed by ` or NULL`.
+`34`, `30-39`, `<30`, `>=65`, `[1.5, 2.5)`, `[1980-01-01, 1980-07-01)`, `[Be, Bo)`, `148**`, `{a|b}`, `{a..f}` (all
+between, in sorted order), `*`, `not NULL`, and any of them followed by ` or NULL`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,11 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.lab.anonymize.coding import NULL, Coded, Flags
+from discreet.lab.anonymize.edges import edge
 
 ANY = "*"
+#: Any value, but not NULL.
+ANY_VALUE = f"not {NULL}"
 OR_NULL = f" or {NULL}"
 #: Sets of more values than this are written by their first and last.
 LISTED = 4
@@ -24,21 +27,39 @@ _INTERVAL = re.compile(r"^\[(.+), (.+)([\])])$")
 _SIDE = re.compile(r"^(<=|>=|<|>|≤|≥)\s*(.+)$")
 
 
-def between(column: Coded, low: int, high: int) -> str:
-    """The label of the values from code `low` to code `high`."""
-    if low == high:
-        return column.texts_of(low)
-    if low == 0 and high == column.size - 1:
-        return ANY
+def between(column: Coded, low: int, high: int, *, shared: Flags) -> str:
+    """The label of what the cuts left to a class: values from code `low` to code `high`.
+
+    `shared`: the codes that so many rows have that a value may be written as it is. Other values are never written:
+    a span is told by its cuts, each at a round point between two values, and has no end where no cut was made.
+    """
     last = len(column.values)
+    if low == 0 and high == column.size - 1:
+        return column.texts_of(0) if column.size == 1 else ANY
     if high == last:
-        return between(column, low, last - 1) + OR_NULL if low < last else NULL
-    if not column.ordered:
+        return between(column, low, last - 1, shared=shared) + OR_NULL if low < last else NULL
+    if low == high:  # a class with a single value: all its rows have it
+        return column.texts_of(low)
+    if not column.ordered and high - low < LISTED and shared[low : high + 1].all():
         return among(column.values[low : high + 1].to_pylist())
-    first, final = column.values[low].as_py(), column.values[high].as_py()
-    if isinstance(first, int) and first >= 0:
-        return f"{first}-{final}"
-    return f"[{first}, {final}]"
+    return _span(column, low, high)
+
+
+def _span(column: Coded, low: int, high: int) -> str:
+    """Values between two cuts, or on one side of one."""
+    values = column.values
+    last = len(values) - 1
+    if low == 0 and high == last:
+        return ANY_VALUE
+    start = None if low == 0 else edge(values[low - 1].as_py(), values[low].as_py())
+    end = None if high == last else edge(values[high].as_py(), values[high + 1].as_py())
+    if start is None:
+        return f"<{end}"
+    if end is None:
+        return f">={start}"
+    if start.isdecimal() and end.isdecimal() and isinstance(values[low].as_py(), int):
+        return f"{start}-{int(end) - 1}"
+    return f"[{start}, {end})"
 
 
 def among(values: Sequence[Any]) -> str:
@@ -58,6 +79,8 @@ def covers(label: str, column: Coded) -> Flags:
         found[len(column.values) :] = True
     texts = column.texts()
     found |= np.array([text == label for text in texts], dtype=bool)
+    if label == ANY_VALUE:
+        found[: len(column.values)] = True
     if label == NULL or found[: len(column.values)].any():
         return found
     plain = [_stands(label, text, value) for text, value in zip(texts, column.values.to_pylist(), strict=False)]

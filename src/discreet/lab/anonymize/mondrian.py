@@ -28,6 +28,9 @@ class _Boxes:
     codes: Codes
     rows: Integers
     starts: Integers
+    #: `low[column, box]`, `high[column, box]`: the codes that its cuts leave to a box, whether or not a row has them.
+    low: Integers
+    high: Integers
 
     @property
     def lengths(self) -> Integers:
@@ -46,8 +49,25 @@ class _Cuts:
     below: Integers
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Tiles:
+    """Classes, and what the cuts left to each: codes from `low[column, number]` to `high[column, number]`.
+
+    The tiles of all classes cover everything that a row could hold, so that they tell no more than the cuts do.
+    """
+
+    classes: Classes
+    low: Integers
+    high: Integers
+
+
 def partition(columns: Sequence[Coded], sensitive: Sequence[Coded], criteria: Criteria) -> Classes:
-    """The boxes of a table, as classes.
+    """The boxes of a table, as classes: those of `tiles`."""
+    return tiles(columns, sensitive, criteria).classes
+
+
+def tiles(columns: Sequence[Coded], sensitive: Sequence[Coded], criteria: Criteria) -> Tiles:
+    """The boxes of a table.
 
     Guarantee: every class meets `criteria`, if the whole table does.
     Because: a box is replaced by its halves only if both meet them, against the distribution of the whole table,
@@ -56,8 +76,16 @@ def partition(columns: Sequence[Coded], sensitive: Sequence[Coded], criteria: Cr
     codes = np.stack([column.codes for column in columns]).astype(np.int32)
     widths = np.array([max(1, column.size - 1) for column in columns], dtype=np.float64)
     count = codes.shape[1]
-    boxes = _Boxes(codes=codes, rows=np.arange(count), starts=np.zeros(1, dtype=np.int64))
+    boxes = _Boxes(
+        codes=codes,
+        rows=np.arange(count),
+        starts=np.zeros(1, dtype=np.int64),
+        low=np.zeros((len(columns), 1), dtype=np.int64),
+        high=np.array([[column.size - 1] for column in columns], dtype=np.int64),
+    )
     ids, number = np.empty(count, dtype=np.int64), 0
+    lows: list[Integers] = []
+    highs: list[Integers] = []
     while len(boxes.starts):
         cuts = _choose(boxes, widths, sensitive if criteria.needs_sensitive else (), criteria)
         ended = cuts.column < 0
@@ -65,8 +93,11 @@ def partition(columns: Sequence[Coded], sensitive: Sequence[Coded], criteria: Cr
         done = ended[of_places]
         ids[boxes.rows[done]] = number + (np.cumsum(ended) - 1)[of_places[done]]
         number += int(ended.sum())
+        lows.append(boxes.low[:, ended])
+        highs.append(boxes.high[:, ended])
         boxes = _split(boxes, cuts, of_places, ~done)
-    return Classes(ids=ids, sizes=np.bincount(ids, minlength=number))
+    classes = Classes(ids=ids, sizes=np.bincount(ids, minlength=number))
+    return Tiles(classes=classes, low=np.concatenate(lows, axis=1), high=np.concatenate(highs, axis=1))
 
 
 def _choose(boxes: _Boxes, widths: npt.NDArray[np.float64], sensitive: Sequence[Coded], criteria: Criteria) -> _Cuts:
@@ -142,7 +173,8 @@ def _split(boxes: _Boxes, cuts: _Cuts, of_places: Integers, going_on: Flags) -> 
     """The halves of the boxes that are cut, the lower one first; the others are left out."""
     places = np.flatnonzero(going_on)
     if not len(places):
-        return _Boxes(codes=boxes.codes[:, :0], rows=boxes.rows[:0], starts=boxes.starts[:0])
+        none = boxes.low[:, :0]
+        return _Boxes(codes=boxes.codes[:, :0], rows=boxes.rows[:0], starts=boxes.starts[:0], low=none, high=none)
     cut = cuts.column >= 0
     box = (np.cumsum(cut) - 1)[of_places[places]]
     column, below = cuts.column[cut], cuts.below[cut]
@@ -155,8 +187,14 @@ def _split(boxes: _Boxes, cuts: _Cuts, of_places: Integers, going_on: Flags) -> 
     to = starts[box] + np.where(lower, rank, lowers[box] + within - rank)
     source = np.empty(len(places), dtype=np.int64)
     source[to] = places
+    low, high = (np.repeat(ends[:, cut], 2, axis=1) for ends in (boxes.low, boxes.high))
+    halves = 2 * np.arange(len(column))
+    high[column, halves] = below - 1
+    low[column, halves + 1] = below
     return _Boxes(
         codes=np.take(boxes.codes, source, axis=1),
         rows=boxes.rows[source],
         starts=np.stack([starts, starts + lowers], axis=1).ravel(),
+        low=low,
+        high=high,
     )

@@ -1,6 +1,6 @@
 """Make a release in which every class meets what is asked. It holds no column that was not named.
 
-Rows come out sorted, so that their order tells nothing that the values do not.
+Rows come out class by class, in an order that depends on their values alone: that of the table tells nothing.
 """
 
 from __future__ import annotations
@@ -22,12 +22,14 @@ from discreet.lab.anonymize.criteria import Criteria
 from discreet.lab.anonymize.hierarchy import given
 from discreet.lab.anonymize.labels import between
 from discreet.lab.anonymize.ladders import automatic
-from discreet.lab.anonymize.mondrian import partition
+from discreet.lab.anonymize.mondrian import tiles
 from discreet.lab.anonymize.report import Report, coded, measure
 
 METHODS = ("mondrian", "lattice")
 #: The share of rows that a lattice may leave out, unless it is said.
 SUPPRESS = 0.05
+#: A column of words is an identifier if it has more different ones than this share of the rows; few rows cannot tell.
+IDENTIFIER, LEAST_ROWS = 0.9, 20
 
 #: The numbers of the labels of every row, and the labels.
 Labelled = tuple[Integers, Sequence[str]]
@@ -97,6 +99,7 @@ def anonymize(
     hidden, kept = coded(table, quasi, sensitive)
     criteria.reachable(kept, table.num_rows)
     _fits(method, suppress, hierarchies or {}, quasi)
+    _refuse_identifiers(hidden, method, hierarchies or {})
     before = measure(group(hidden), hidden, kept)
     if method == "mondrian":
         made = _boxed(hidden, kept, criteria)
@@ -129,21 +132,38 @@ def _fits(method: str, suppress: float | None, hierarchies: Mapping[str, Path], 
 
 
 def _boxed(hidden: Sequence[Coded], kept: Sequence[Coded], criteria: Criteria) -> _Made:
-    """Mondrian's boxes, each column labelled by the span of its members."""
-    classes = partition(hidden, kept, criteria)
-    order = np.argsort(classes.ids, kind="stable")
-    starts = np.cumsum(classes.sizes) - classes.sizes
+    """Mondrian's boxes, each column labelled by the cuts around it: the extremes of its rows are single people's."""
+    found = tiles(hidden, kept, criteria)
+    classes, rows = found.classes, len(found.classes.ids)
     labelled: list[Labelled] = []
     loss = 0.0
-    for column in hidden:
-        ranked = column.codes[order]
-        low, high = np.minimum.reduceat(ranked, starts), np.maximum.reduceat(ranked, starts)
+    for column, low, high in zip(hidden, found.low, found.high, strict=True):
+        shared = np.bincount(column.codes, minlength=column.size) >= criteria.k
         spans = group_codes([low, high], [column.size, column.size])
-        labels = [between(column, int(low[place]), int(high[place])) for place in spans.first_rows()]
+        places = spans.first_rows()
+        labels = [between(column, int(low[place]), int(high[place]), shared=shared) for place in places]
         labelled.append((spans.ids[classes.ids], labels))
         loss += float(((high - low) * classes.sizes).sum()) / max(1, column.size - 1)
-    everybody = np.ones(len(order), dtype=bool)
-    return _Made(labelled=labelled, classes=classes, rows=everybody, loss=loss / (len(hidden) * len(order)))
+    everybody = np.ones(rows, dtype=bool)
+    return _Made(labelled=labelled, classes=classes, rows=everybody, loss=loss / (len(hidden) * rows))
+
+
+def _refuse_identifiers(hidden: Sequence[Coded], method: str, hierarchies: Mapping[str, Path]) -> None:
+    """Refuse words that nearly every row has for itself: names and numbers of people, which no cut makes coarser.
+
+    The lattice masks codes of one length from the right, and takes what a hierarchy makes of a word.
+    """
+    for column in hidden:
+        rows, values = len(column.codes), len(column.values)
+        masked = method == "lattice" and len(set(map(len, column.texts()[:values]))) == 1
+        if column.ordered or column.name in hierarchies or masked:
+            continue
+        if rows >= LEAST_ROWS and values > IDENTIFIER * rows:
+            raise UsageError(
+                f"{column.name!r} has {values:,} different words in {rows:,} rows: it names people, and no label of "
+                "it hides them",
+                hint=f"leave {column.name} out of --quasi: what is not named is not released",
+            )
 
 
 def _levelled(

@@ -27,8 +27,8 @@ MOST_SHOWN = 1_000
 def attack(asked: Asked, *, kind: str = "sum") -> Evidence:
     """Audit a user's questions: whose numbers they tell when all are answered, and which can be answered safely.
 
-    `sum`: secrets are any numbers, and answers are not looked at. `boolean`: secrets are bits, and every question has
-    its answer.
+    `sum`: secrets are any numbers, and answers matter only where they contradict each other. `boolean`:
+    secrets are bits, and every question has its answer.
     """
     start = time.process_time()
     if kind == "sum":
@@ -120,6 +120,7 @@ def audited(questions: NDArray[np.bool_]) -> dict[str, Any]:
 
 
 def _sums(asked: Asked) -> tuple[list[int], dict[str, Any], tuple[str, ...]]:
+    _refuse_conflict(asked)
     found = audited(asked.questions)
     exposed, first = sums.unguarded(asked.questions)
     verdicts = [
@@ -133,6 +134,18 @@ def _sums(asked: Asked) -> tuple[list[int], dict[str, Any], tuple[str, ...]]:
         )
     named = [asked.people[person] for person in exposed[:MOST_SHOWN]]
     return exposed, {**found, "told": named, "verdicts": verdicts}, (told,)
+
+
+def _refuse_conflict(asked: Asked) -> None:
+    """Refuse answers that no numbers could give, with the lines that contradict each other."""
+    answered = [place for place, answer in enumerate(asked.answers) if answer is not None]
+    answers = [answer for answer in asked.answers if answer is not None]
+    if clash := sums.conflict(asked.questions[answered], answers):
+        lines = [str(asked.lines[answered[place]]) for place in clash]
+        raise UsageError(
+            f"no numbers give all these answers: lines {', '.join(lines[:-1])} and {lines[-1]} contradict each other",
+            hint="one of these answers is wrong",
+        )
 
 
 def _bits(asked: Asked) -> tuple[list[int], dict[str, Any], tuple[str, ...]]:

@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from discreet.errors import UsageError
 
 MOST_LINES = 20_000
+_FORM = "a text file with a question a line: anna, ben = 1"
+#: Files that hold tables: their cells would be taken for people.
+_TABLES = (".csv", ".tsv", ".parquet", ".json", ".toml")
 _ANSWER = re.compile(r"-?\d{1,18}", re.ASCII)
 
 
@@ -31,6 +34,8 @@ class Asked:
 
 def read(path: str | Path) -> Asked:
     """The questions in a file; empty lines, and what follows a #, are skipped."""
+    if Path(path).suffix.lower() in _TABLES:
+        raise UsageError(f"{Path(path).name!r} is a table, and no line of it is a question", hint=_FORM)
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
@@ -54,6 +59,8 @@ def parse(text: str) -> Asked:
         raise UsageError("there is no question in the file", hint="a question a line: anna, ben = 1")
     if len(read_lines) > MOST_LINES:
         raise UsageError(f"at most {MOST_LINES:,} questions are audited, not {len(read_lines):,}")
+    if all(answer is None and len(names) == 1 for _, names, answer in read_lines):
+        raise UsageError("no line of the file is a question: none names two people or has an answer", hint=_FORM)
     people = tuple(dict.fromkeys(name for _, names, _ in read_lines for name in names))
     place = {name: number for number, name in enumerate(people)}
     questions = np.zeros((len(read_lines), len(people)), dtype=np.bool_)

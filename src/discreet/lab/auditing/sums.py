@@ -7,6 +7,7 @@ prime field, a question at a time. The prime is drawn from the operating system,
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -112,6 +113,35 @@ def unguarded(questions: NDArray[np.bool_]) -> tuple[list[int], int | None]:
             first = place
         span.add(left)
     return span.exposed(), first
+
+
+def conflict(questions: NDArray[np.bool_], answers: Sequence[int]) -> list[int]:
+    """The places of questions whose answers contradict each other; none where some numbers give them all.
+
+    Because: answers fit just if elimination with them as a further column leaves no row that says 0 = 1. It is done
+        modulo a random prime, which misses, or invents, one with a chance of less than one in a million.
+    """
+    prime, people = random_prime(), questions.shape[1]
+    rows = np.zeros((0, people + 1), dtype=np.int64)
+    pivots, basis = np.zeros(0, dtype=np.int64), list[int]()
+    for place, (question, answer) in enumerate(zip(questions, answers, strict=True)):
+        left = (np.append(question, answer % prime) - rows[question[pivots]].sum(axis=0)) % prime
+        filled = np.flatnonzero(left[:people])
+        if not len(filled):
+            if left[people]:
+                return [*_combined(questions[basis], question, basis), place]
+            continue
+        left = left * pow(int(left[filled[0]]), -1, prime) % prime
+        rows = (rows + (prime - rows[:, filled[0], None]) % prime * left) % prime
+        rows, pivots = np.vstack([rows, left]), np.append(pivots, filled[0])
+        basis.append(place)
+    return []
+
+
+def _combined(rows: NDArray[np.bool_], question: NDArray[np.bool_], places: list[int]) -> list[int]:
+    """Which independent questions a dependent one is made of."""
+    weights = np.linalg.lstsq(rows.T.astype(float), question.astype(float), rcond=None)[0]
+    return [place for place, weight in zip(places, weights, strict=True) if abs(weight) > 1e-6]
 
 
 def random_prime() -> int:

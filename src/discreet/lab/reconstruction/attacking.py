@@ -68,7 +68,7 @@ def attack(
         interval=clopper_pearson(right, len(secret)),
         story=_story(law, found, len(secret), len(secret) - right, method),
         details=_details(law, found, len(secret), len(secret) - right, method, points),
-        picture=lambda: _picture(points or accuracies(chance)),
+        picture=lambda: _picture(points or accuracies(chance), None if bits is None else right / len(secret)),
     )
 
 
@@ -172,7 +172,7 @@ def _details(
         told |= {"epsilon": float(law.epsilon), "noise_scale": float(found.questions / law.epsilon)}
     if method == "exhaustive":
         told["promised_wrong"] = min(people, int(4 * law.bound(people)))
-    return told | ({"curve": {"people": CURVE_PEOPLE, **curve}} if curve else {})
+    return told | ({"curve": {"people": CURVE_PEOPLE, "generated": True, **curve}} if curve else {})
 
 
 def _story(law: Noise, found: Found, people: int, wrong: int, method: str) -> tuple[str, ...]:
@@ -196,12 +196,14 @@ def _story(law: Noise, found: Found, people: int, wrong: int, method: str) -> tu
     )
 
 
-def _picture(points: dict[str, list[float]]) -> str:
+def _picture(points: dict[str, list[float]], of_file: float | None) -> str:
+    """The curve is of generated people, and says so; a file's own bits are a mark across it."""
+    mine = {} if of_file is None else {"your file": of_file}
     return pictures.curves(
-        f"Reconstruction: bits found against noise, {CURVE_PEOPLE} people",
+        f"Reconstruction: bits found against noise, {CURVE_PEOPLE} generated people",
         points["noise"],
         {"4 n random questions": points["squares"], "n Hadamard questions": points["hadamard"]},
         across="largest error of an answer, in roots of n",
         low=0.4,
-        marks={"epsilon 1 in all": max(points["epsilon_1"])},
+        marks={"epsilon 1 in all": max(points["epsilon_1"]), **mine},
     )

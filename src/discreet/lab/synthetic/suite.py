@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
+import numpy as np
 import pyarrow as pa
 
 from discreet.errors import UsageError
 from discreet.lab import pictures
-from discreet.lab.evidence import Evidence
+from discreet.lab.evidence import Evidence, percent
 from discreet.lab.synthetic.attributes import inference
 from discreet.lab.synthetic.coded import Coded, coded
 from discreet.lab.synthetic.control import CONFIDENCE
@@ -17,6 +18,15 @@ from discreet.lab.synthetic.membership import density_ratio
 from discreet.lab.synthetic.nearest import distances
 from discreet.lab.synthetic.singling import multivariate, univariate
 
+ATTACKS = (
+    "membership inference",
+    "attribute inference",
+    "singling out, one column",
+    "singling out, several columns",
+    "nearest record",
+)
+#: From this share of a control's rows on that the original has, too, a warning is given.
+MUCH_OVERLAP = 0.2
 #: A control of fewer people cannot be split into targets and a reference.
 _LEAST_CONTROL = 4
 
@@ -35,13 +45,14 @@ def attack(
 ) -> Evidence:
     """Attack a synthetic table in every way that the tables allow, and tell of the strongest.
 
-    Each attack's interval holds at a confidence that makes all of them hold together at 95% (Bonferroni). Where an
-    epsilon is claimed the evidence is of membership inference, which is what the claim bounds. `seed`: the same
-    targets again; attacks protect nobody.
+    Each attack's interval holds at a confidence that makes all of them hold together at 95% (Bonferroni). A claimed
+    epsilon bounds membership inference: where that goes beyond it, the evidence is of it; else of the strongest that
+    goes beyond chance; else of the one that tests the claim. `seed`: the same targets again; attacks protect nobody.
     """
     if attacks < 1:
         raise UsageError(f"attacks must be at least 1, got {attacks}")
     held = coded(original, synthetic, control)
+    _refuse_same(held)
     if epsilon is not None and held.control.shape[1] < _LEAST_CONTROL:
         raise UsageError(
             "a claimed epsilon is tested by membership inference, which needs a control table",
@@ -50,20 +61,24 @@ def attack(
     found = run(held, secret=secret, known=known, attacks=attacks, epsilon=epsilon, delta=delta, seed=seed)
     if not found:
         raise UsageError("nothing in these tables can be attacked: no column has two values")
-    strongest = found[0] if epsilon is not None else max(found, key=lambda each: each.interval[0] - each.chance)
+    strongest = max(found, key=_margin)
+    shown = max(found, key=_telling)
     leaks = [each.attack for each in found if each.breaks]
     return Evidence(
         attack="synthetic",
-        success=strongest.success,
-        chance=strongest.chance,
-        bound=strongest.bound,
-        n=strongest.n,
+        success=shown.success,
+        chance=shown.chance,
+        bound=shown.bound,
+        n=shown.n,
         seconds=sum(each.seconds for each in found),
-        interval=strongest.interval,
-        confidence=strongest.confidence,
-        story=_story(held, found, strongest, leaks),
+        interval=shown.interval,
+        confidence=shown.confidence,
+        story=_story(held, found, strongest, shown),
         details={
+            "shown": shown.attack,
             "strongest": strongest.attack,
+            "not_run": _not_run(found),
+            "control_in_original": _overlap(held),
             "leaks": leaks,
             "attacks": {each.attack: each.to_data() for each in found},
             "rows": {
@@ -98,22 +113,79 @@ def run(
     return [each for each in found if each is not None]
 
 
-def _story(held: Coded, found: list[Evidence], strongest: Evidence, leaks: list[str]) -> tuple[str, ...]:
-    lines = [f"The strongest attack is {strongest.attack}."]
-    lines += [f"  {each.attack}: {' '.join(each.story)}" for each in found]
-    beyond = "what epsilon allows" if strongest.bound is not None else "what it would know of people who are not in it"
-    if leaks:
-        lines.append(f"The synthetic table tells of its people beyond {beyond}: {', '.join(leaks)}.")
-    else:
-        lines.append("No attack does surely better on the people in it than it should. That is no proof of safety.")
+def _telling(found: Evidence) -> tuple[bool, bool, bool, float]:
+    """What the evidence is of: the attack that goes beyond a claim, or beyond chance, or tests a claim, or is best."""
+    claimed = found.bound is not None
+    return found.breaks and claimed, found.breaks, claimed, _margin(found)
+
+
+def _margin(found: Evidence) -> float:
+    """How far an attack surely is above chance."""
+    return found.interval[0] - found.chance
+
+
+def _not_run(found: Sequence[Evidence]) -> list[str]:
+    return [name for name in ATTACKS if name not in {each.attack for each in found}]
+
+
+def _refuse_same(held: Coded) -> None:
+    """Refuse a control that is the original: no attack does better on people than on the same people."""
+    if held.original.shape == held.control.shape:
+        one, other = (codes[:, np.lexsort(codes)] for codes in (held.original, held.control))
+        if np.array_equal(one, other):
+            raise UsageError(
+                "the control table has the rows of the original: it must be other people, whose rows were not used",
+                hint="--control FILE: people of the same kind who were not used",
+            )
+
+
+def _overlap(held: Coded) -> float | None:
+    """The share of the control's rows that the original has, too; None without a control."""
     if not held.has_control:
-        lines.append("Without a control table (--control) membership and nearest records cannot be judged.")
+        return None
+    known = {row.tobytes() for row in np.ascontiguousarray(held.original.T)}
+    return float(np.mean([row.tobytes() in known for row in np.ascontiguousarray(held.control.T)]))
+
+
+def _story(held: Coded, found: list[Evidence], strongest: Evidence, shown: Evidence) -> tuple[str, ...]:
+    lines = [f"The strongest attack, over chance, is {strongest.attack}."]
+    if shown is not strongest:
+        lines.append(f"The figures above are of {shown.attack}{', which epsilon bounds' * (shown.bound is not None)}.")
+    lines += [f"  {each.attack}: {' '.join(each.story)}" for each in found]
+    beyond = [each.attack for each in found if each.breaks and each.bound is not None]
+    leaks = [each.attack for each in found if each.breaks and each.bound is None]
+    if beyond:
+        lines.append(f"The synthetic table tells of its people beyond what epsilon allows: {', '.join(beyond)}.")
+    held_to = [each for each in found if each.bound is not None and not each.breaks]
+    lines += [f"Within what epsilon allows ({percent(each.bound or 0)}): {each.attack}." for each in held_to]
+    if leaks:
+        lines.append(f"It tells more of its people than of people who are not in it: {', '.join(leaks)}.")
+    if not beyond and not leaks:
+        lines.append("No attack does surely better on the people in it than it should. That is no proof of safety.")
+    return (*lines, *_limits(held, found))
+
+
+def _limits(held: Coded, found: list[Evidence]) -> list[str]:
+    """What was compared, what could not be, and whether the control is one."""
+    lines = [f"Compared on: {', '.join(held.names)[:200]}."]
     if held.left_out:
         lines.append(f"Left out, for not all tables have them: {', '.join(held.left_out)[:200]}.")
-    return tuple(lines)
+    if missing := _not_run(found):
+        lines.append(f"Could not be run on these tables: {', '.join(missing)}.")
+    if not held.has_control:
+        lines.append("Without a control table (--control) membership and nearest records cannot be judged.")
+    overlap = _overlap(held)
+    if overlap is not None and overlap >= MUCH_OVERLAP:
+        lines.append(
+            f"{percent(overlap)} of the control's rows have all the values of a row of the original. If these are the "
+            "same people, the control is none, and attacks look weaker than they are."
+        )
+    return lines
 
 
 def _picture(found: list[Evidence]) -> str:
-    """Each attack's success beside what it reaches on other people."""
+    """Each attack's success beside what it reaches on other people, and beside what a claimed epsilon allows."""
     values = {each.attack: (each.success, each.chance) for each in found}
-    return pictures.against("How often attacks on the synthetic table succeed", values, mark="on people not in it")
+    bounds = {each.attack: each.bound for each in found if each.bound is not None}
+    title = "How often attacks on the synthetic table succeed"
+    return pictures.against(title, values, mark="on people not in it", bounds=bounds)

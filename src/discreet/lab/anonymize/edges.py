@@ -1,0 +1,72 @@
+"""Where a cut between two neighbouring values is written: at the roundest point between them, which nobody need have.
+
+A label made of the values themselves would publish single people's birth dates and wages. Between 1961-03-07 and
+1961-07-19 a cut is written 1961-04-01; between 51,234 and 58,112 it is 55,000; between `Bern` and `Bonn`, `Bo`.
+"""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timedelta
+from decimal import Decimal, localcontext
+from typing import Any
+
+#: A gap of 10^e surely holds a multiple of 10^(e - 1): so many powers of ten are tried, from 10^(e + 1) on.
+_POWERS = 4
+#: More digits than two numbers of any column have together.
+_DIGITS = 200
+
+
+def edge(below: Any, above: Any) -> str:
+    """A point over `below` and at most `above`, two neighbours in sorted order; `above` only where nothing is between.
+
+    >>> edge(51_234, 58_112), edge(24, 25), edge(1.25, 1.75), edge("Bern", "Bonn")
+    ('55000', '25', '1.5', 'Bo')
+    >>> edge(date(1961, 3, 7), date(1961, 7, 19)), edge(date(1961, 3, 7), date(1974, 7, 19))
+    ('1961-04-01', '1970-01-01')
+    """
+    if isinstance(above, int | float | Decimal):
+        return _number(below, above)
+    if isinstance(above, date):  # a moment is a date, too
+        return str(next((point for point in _starts(below) if below < point < above), above))
+    if isinstance(above, str):
+        return next(above[:size] for size in range(1, len(above) + 1) if above[:size] > below)
+    return str(above)
+
+
+def _number(below: Any, above: Any) -> str:
+    """The multiple of the largest step 10^e or 5 * 10^(e - 1) that lies between."""
+    low, high = (Decimal(str(value)) for value in (below, above))
+    if not (low.is_finite() and high.is_finite()):
+        return str(above)
+    with localcontext(prec=_DIGITS):
+        most = (high - low).adjusted() + 1
+        for exponent in range(most, most - _POWERS, -1):
+            for step in (Decimal(10) ** exponent, 5 * Decimal(10) ** (exponent - 1)):
+                point = low // step * step
+                point += step * (point <= low)  # // rounds towards zero
+                if below < type(above)(point) < above and (not isinstance(above, int) or point == int(point)):
+                    return format(point.normalize(), "f")
+    return str(above)
+
+
+def _starts(moment: date) -> list[date]:
+    """The starts of the next century, decade, year, month, day and, of moments, hour and minute, roundest first."""
+    midnight = {"hour": 0, "minute": 0, "second": 0, "microsecond": 0} if isinstance(moment, datetime) else {}
+    years = [
+        moment.replace(year=(moment.year // span + 1) * span, month=1, day=1, **midnight)
+        for span in (100, 10, 1)
+        if (moment.year // span + 1) * span <= date.max.year
+    ]
+    first = moment.replace(day=1, **midnight)
+    spans = [(first, timedelta(days=32)), (moment.replace(**midnight), timedelta(days=1))]
+    found = [*years]
+    for start, span in spans:
+        try:
+            later = start + span
+        except OverflowError:  # the end of the calendar
+            continue
+        found.append(later.replace(day=1) if span.days > 1 else later)
+    if isinstance(moment, datetime):
+        found.append(moment.replace(minute=0, second=0, microsecond=0) + timedelta(hours=1))
+        found.append(moment.replace(second=0, microsecond=0) + timedelta(minutes=1))
+    return found
