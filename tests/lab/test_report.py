@@ -7,6 +7,7 @@ from importlib import import_module
 
 import pytest
 
+from discreet.cli.attacks.everything import _lines
 from discreet.lab import pictures
 from discreet.lab.evidence import Evidence, percent
 from discreet.lab.registry import ATTACKS
@@ -45,6 +46,31 @@ def test_what_stands_was_tried(listed):
     evidence = listed.run()
     assert evidence.breaks
     assert listed.withstood(evidence) < 0.75 < evidence.success
+    assert not listed.falls_too(evidence)
+
+
+@pytest.mark.parametrize("listed", [each for each in ATTACKS if each.held], ids=lambda listed: listed.name)
+def test_what_should_stand_and_does_not_is_said(listed):
+    """The share is put where the attack tells it, just above and far above what is allowed."""
+    allowed = listed.allowed or 0.525
+    for share, falls in ((allowed - 0.01, False), (allowed + 0.001, False), (0.99, True)):
+        details = share
+        for key in reversed(listed.held):
+            details = [details] if isinstance(key, int) else {key: details}
+        found = Evidence(
+            attack=listed.name,
+            success=1.0,
+            chance=0.5,
+            bound=0.525,
+            n=1000,
+            seconds=0.1,
+            interval=(0.99, 1.0),
+            details=details,
+        )
+        assert listed.withstood(found) == share
+        assert listed.falls_too(found) is falls
+        assert ("FALLS TOO" in "".join(_lines([(listed, found)], None))) is falls
+        assert ("falls too" in page([(listed, found)], version="0")) is falls
 
 
 def test_what_is_no_evidence_is_refused():

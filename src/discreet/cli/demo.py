@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import random
 import sys
 import tempfile
@@ -97,9 +96,10 @@ def tour(call: Callable[[list[str]], int], *, as_json: bool) -> None:
     """Run every step through the real command line, `call`, and show what a user would see."""
     from discreet.api import Project
     from discreet.ledger.ledger import Ledger
+    from discreet.ledger.place import state_in
 
     seen: list[dict[str, Any]] = []
-    with tempfile.TemporaryDirectory(prefix="discreet-demo-") as name, _state(Path(name) / "state"):
+    with tempfile.TemporaryDirectory(prefix="discreet-demo-") as name, state_in(Path(name) / "state"):
         folder = Path(name) / "clinic"
         folder.mkdir()
         write_clinic(folder)
@@ -126,20 +126,6 @@ def tour(call: Callable[[list[str]], int], *, as_json: bool) -> None:
 def _quoted(word: str) -> str:
     """A word as a person would type it: questions in double quotes."""
     return f'"{word}"' if " " in word else word
-
-
-@contextmanager
-def _state(folder: Path) -> Iterator[None]:
-    """Keep the anchor of the demo's ledger in the temporary folder, too."""
-    before = os.environ.get("DISCREET_STATE")
-    os.environ["DISCREET_STATE"] = str(folder)
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["DISCREET_STATE"]
-        else:
-            os.environ["DISCREET_STATE"] = before
 
 
 @contextmanager

@@ -10,7 +10,10 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
-from discreet.lab.evidence import Evidence
+from discreet.lab.evidence import Evidence, best_under, clopper_pearson
+
+#: A run that says that what should stand has fallen is wrong less often than this.
+DOUBT = 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,6 +21,7 @@ class Listed:
     """An attack: its verb, what a reader calls it, what falls to it, what withstands it, and `module:function`.
 
     `held`: where its details say how often it succeeds against what withstands it; nothing where it was not tried.
+    `allowed`: how often it may succeed there; the evidence's own bound where nothing is said.
     """
 
     name: str
@@ -26,6 +30,7 @@ class Listed:
     stands: str
     where: str
     held: tuple[str | int, ...] = ()
+    allowed: float | None = None
 
     def run(self) -> Evidence:
         """Attack generated data."""
@@ -45,9 +50,27 @@ class Listed:
             return None
         return None if told is None else float(told)
 
+    def falls_too(self, found: Evidence) -> bool:
+        """Whether the attack surely does better against what should stand than it may."""
+        share = self.withstood(found)
+        allowed = self.allowed if self.allowed is not None else found.bound
+        if share is None or allowed is None:
+            return False
+        return clopper_pearson(round(share * found.n), found.n, 1 - DOUBT)[0] > allowed
 
-def _listed(name: str, title: str, *, falls: str, stands: str, where: str, held: tuple[str | int, ...] = ()) -> Listed:
-    return Listed(name=name, title=title, falls=falls, stands=stands, where=f"discreet.lab.{where}", held=held)
+
+def _listed(
+    name: str,
+    title: str,
+    *,
+    falls: str,
+    stands: str,
+    where: str,
+    held: tuple[str | int, ...] = (),
+    allowed: float | None = None,
+) -> Listed:
+    where = f"discreet.lab.{where}"
+    return Listed(name=name, title=title, falls=falls, stands=stands, where=where, held=held, allowed=allowed)
 
 
 ATTACKS: tuple[Listed, ...] = (
@@ -107,6 +130,7 @@ ATTACKS: tuple[Listed, ...] = (
         stands="a budget that counts every different question",
         where="differencing:demo",
         held=("servers", -1, "success"),
+        allowed=best_under(1.0),
     ),
     _listed(
         "averaging",
@@ -115,6 +139,7 @@ ATTACKS: tuple[Listed, ...] = (
         stands="stored answers, and a ledger that refuses",
         where="averaging:demo",
         held=("servers", -1, "success"),
+        allowed=best_under(1.0),
     ),
     _listed(
         "reconstruction",
@@ -123,6 +148,7 @@ ATTACKS: tuple[Listed, ...] = (
         stands="noise that grows with the number of answers",
         where="reconstruction:demo",
         held=("curve", "epsilon_1", 0),
+        allowed=best_under(1.0),
     ),
     _listed(
         "census",
@@ -138,6 +164,7 @@ ATTACKS: tuple[Listed, ...] = (
         stands="refusals that anybody could have foretold",
         where="auditing:demo",
         held=("simulatable", "success"),
+        allowed=0.5,
     ),
     _listed(
         "floats",
@@ -154,6 +181,7 @@ ATTACKS: tuple[Listed, ...] = (
         stands="a model fitted under differential privacy",
         where="synthetic:demo",
         held=("releases", "Discreet, epsilon 1", "membership inference", "success"),
+        allowed=best_under(1.0),
     ),
 )
 

@@ -103,6 +103,8 @@ def _bar(evidence: Evidence) -> str:
 def _held(listed: Listed, evidence: Evidence) -> str:
     """How often the attack succeeds against what stands, where that was tried."""
     share = listed.withstood(evidence)
+    if listed.falls_too(evidence):
+        return f' <span class="verdict falls">falls too</span> ({percent(share or 0.0)})'
     return "" if share is None else f' <span class="quiet">({percent(share)})</span>'
 
 

@@ -7,7 +7,6 @@ analyst drives it: `project.sql(...).ask(...)`.
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 from discreet import exact
 from discreet.errors import BudgetExceeded
 from discreet.lab.worlds.places import DAYS, Places
+from discreet.ledger.place import state_in
 from discreet.mechanisms.bits import system
 from discreet.mechanisms.laplace import DiscreteLaplace
 
@@ -157,7 +157,7 @@ def discreet_server(people: Places, *, budget: Fraction, epsilon: Fraction) -> I
     """
     import discreet
 
-    with tempfile.TemporaryDirectory(prefix="discreet-lab-") as name, _state(Path(name) / "state"):
+    with tempfile.TemporaryDirectory(prefix="discreet-lab-") as name, state_in(Path(name) / "state"):
         folder = Path(name) / "project"
         folder.mkdir()
         write_rows(folder, people)
@@ -179,17 +179,3 @@ def _declaration(people: Places, budget: Fraction) -> str:
         '[tables.people.columns.trait]\ntype = "boolean"\n'
         f'[tables.people.columns.day]\ntype = "integer"\nlow = 0\nhigh = {DAYS - 1}\n'
     )
-
-
-@contextmanager
-def _state(folder: Path) -> Iterator[None]:
-    """Keep the anchor of the ledger in the temporary folder, too: nothing is left behind."""
-    before = os.environ.get("DISCREET_STATE")
-    os.environ["DISCREET_STATE"] = str(folder)
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["DISCREET_STATE"]
-        else:
-            os.environ["DISCREET_STATE"] = before

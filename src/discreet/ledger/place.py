@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from discreet.errors import LedgerFault
@@ -37,6 +39,20 @@ def state_root() -> Path:
     if base := os.environ.get("XDG_STATE_HOME"):
         return Path(base) / "discreet"
     return Path.home() / ".local" / "state" / "discreet"
+
+
+@contextmanager
+def state_in(folder: Path) -> Iterator[None]:
+    """Keep anchors in this folder for a while: a project that is thrown away leaves nothing behind. Not for threads."""
+    before = os.environ.get("DISCREET_STATE")
+    os.environ["DISCREET_STATE"] = str(folder)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["DISCREET_STATE"]
+        else:
+            os.environ["DISCREET_STATE"] = before
 
 
 def filesystem(path: Path, mounts: str) -> str:

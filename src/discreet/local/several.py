@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -110,8 +111,9 @@ class _Several(Randomizer):
             question.check(columns[name])  # before any coin is flipped: a refusal tells nothing of the draw
         return self._noised(columns, bits or system())
 
+    @abstractmethod
     def _noised(self, columns: Columns, bits: Bits) -> Reports:
-        raise NotImplementedError
+        """The reports, from answers that were checked."""
 
     def options(self) -> dict[str, Any]:
         return {

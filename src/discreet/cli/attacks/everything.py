@@ -25,6 +25,10 @@ def register(app: typer.Typer) -> None:
     app.command("all")(everything)
 
 
+#: The exit code where something fell that should stand.
+FELL = 1
+
+
 def everything(report: Report = None, project: Ignored = HERE, as_json: Json = False) -> None:
     """Run every attack on generated data: what falls, what stands. With --report, as one page with pictures."""
     if report is not None:
@@ -35,6 +39,8 @@ def everything(report: Report = None, project: Ignored = HERE, as_json: Json = F
 
         (report / "index.html").write_text(page(found, version=__version__), encoding="utf-8")
     show.out(_data(found), _lines(found, report), as_json=as_json)
+    if any(listed.falls_too(evidence) for listed, evidence in found):
+        raise typer.Exit(FELL)
 
 
 def _folder(report: Path) -> None:
@@ -79,6 +85,7 @@ def _data(found: list[Found]) -> dict[str, Any]:
                     "breaks": evidence.breaks,
                     "story": list(evidence.story),
                     "withstood": listed.withstood(evidence),
+                    "falls_too": listed.falls_too(evidence),
                 }
                 for listed, evidence in found
             }
@@ -92,7 +99,8 @@ def _lines(found: list[Found], report: Path | None) -> list[str]:
     for listed, evidence in found:
         share = listed.withstood(evidence)
         held = listed.stands + ("" if share is None else f" ({share:.1%})")
-        word, what = ("falls", f"{listed.falls}; stands: {held}") if evidence.breaks else ("stands", held)
+        stands = "FALLS TOO" if listed.falls_too(evidence) else "stands"
+        word, what = ("falls", f"{listed.falls}; {stands}: {held}") if evidence.breaks else (stands, held)
         lines.append(
             f"{listed.name:{width}}  {word:6}  {evidence.success:6.1%} (chance {evidence.chance:5.1%})  {what}"
         )

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from discreet.api import Project
+from discreet.ledger.place import state_in
 
 #: No audit comes near it.
 BUDGET = "{ epsilon = 900, delta = 0.02 }"
@@ -26,7 +27,7 @@ def project(
     `person`: the first column, which says whose row it is. The ledger's anchor lies in the folder too: nothing of an
     audit stays behind.
     """
-    with tempfile.TemporaryDirectory(prefix="discreet-audit-", dir=_memory()) as name, _state(Path(name) / "state"):
+    with tempfile.TemporaryDirectory(prefix="discreet-audit-", dir=_memory()) as name, state_in(Path(name) / "state"):
         folder = Path(name) / "project"
         folder.mkdir()
         header = ",".join([*([person] if person else []), *columns])
@@ -50,16 +51,3 @@ def _memory() -> str | None:
         return str(shared) if os.access(shared, os.W_OK) and shutil.disk_usage(shared).free > ROOM else None
     except OSError:
         return None
-
-
-@contextmanager
-def _state(folder: Path) -> Iterator[None]:
-    before = os.environ.get("DISCREET_STATE")
-    os.environ["DISCREET_STATE"] = str(folder)
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["DISCREET_STATE"]
-        else:
-            os.environ["DISCREET_STATE"] = before

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Generator
 from pathlib import Path
 
 import pyarrow as pa
 from pyarrow import csv
 
 from discreet.lab.synthetic.shadow import Publisher
+from discreet.ledger.place import state_in
 from discreet.schema.file import NAME
 
 _HEAD = """[project]
@@ -37,28 +36,14 @@ def publisher(*, table: str, columns: str, epsilon: float, model: str = "auto") 
             folder.mkdir()
             csv.write_csv(rows, folder / f"{table}.csv")
             (folder / NAME).write_text(_HEAD.format(table=table) + columns, encoding="utf-8")
-            with _state(state):
+            with state_in(state):
                 project = discreet.init(folder)
             try:
                 while True:
-                    with _state(state):  # never across a yield: whoever draws the tables has a place of their own
+                    with state_in(state):  # never across a yield: whoever draws the tables has a place of their own
                         made = project.synthesize(table, epsilon=str(epsilon), model=model, fresh=True).sample()
                     yield made
             finally:
                 project.ledger.close()
 
     return publish
-
-
-@contextmanager
-def _state(folder: Path) -> Iterator[None]:
-    """Keep the anchor of the ledger in the temporary folder, too."""
-    before = os.environ.get("DISCREET_STATE")
-    os.environ["DISCREET_STATE"] = str(folder)
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["DISCREET_STATE"]
-        else:
-            os.environ["DISCREET_STATE"] = before
