@@ -7,7 +7,8 @@ next, or with probability `out` outside, each of those as likely as the next.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from abc import abstractmethod
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -49,13 +50,22 @@ class Window(Numbers):
     offset: Fraction
     gain: Fraction
 
-    def _make(self, epsilon: object, share: Callable[[Fraction], Fraction], slide: int | None, planes: int) -> None:
-        """`share` gives, for an epsilon, the best window's width in parts of the way that it moves."""
+    def __init__(
+        self,
+        *,
+        low: object,
+        high: object,
+        step: object,
+        epsilon: object,
+        slide: int | None = None,
+        planes: int = FINE,
+    ) -> None:
+        self._declare(low, high, step)
         self.asked = coins.asked(epsilon)
         usual = -(-_FINENESS // self.steps)
         self.slide = usual if slide is None else whole(slide, name="slide", low=1, high=_FINENESS)
         self._unusual = unusual(slide=(self.slide, usual), planes=(planes, FINE))
-        self.wide = max(1, round(self.outside * share(self.asked)))
+        self.wide = max(1, round(self.outside * self._share(self.asked)))
         chance = 1 / (1 + coins.growth(self.asked) * self.wide / self.outside)
         self.out = Coin(heads=coins.heads_for(chance, planes=planes), planes=planes)
         inside, outside = self.levels
@@ -64,6 +74,10 @@ class Window(Numbers):
         self.epsilon = coins.cost(inside / outside, self.asked)
         self.width = width_of(self.outputs - 1)
         self._measure()
+
+    @abstractmethod
+    def _share(self, epsilon: Fraction) -> Fraction:
+        """The best window's width for an epsilon, in parts of the way that it moves."""
 
     @property
     def outside(self) -> int:
@@ -147,18 +161,8 @@ class Piecewise(Window):
 
     protocol = "piecewise"
 
-    def __init__(
-        self,
-        *,
-        low: object,
-        high: object,
-        step: object,
-        epsilon: object,
-        slide: int | None = None,
-        planes: int = FINE,
-    ) -> None:
-        self._declare(low, high, step)
-        self._make(epsilon, lambda asked: exact.exp(-asked / 2, up=False), slide, planes)
+    def _share(self, epsilon: Fraction) -> Fraction:
+        return exact.exp(-epsilon / 2, up=False)
 
 
 class SquareWave(Window):
@@ -172,18 +176,8 @@ class SquareWave(Window):
 
     protocol = "square-wave"
 
-    def __init__(
-        self,
-        *,
-        low: object,
-        high: object,
-        step: object,
-        epsilon: object,
-        slide: int | None = None,
-        planes: int = FINE,
-    ) -> None:
-        self._declare(low, high, step)
-        self._make(epsilon, _most_informative, slide, planes)
+    def _share(self, epsilon: Fraction) -> Fraction:
+        return _most_informative(epsilon)
 
     def distribution(
         self,
