@@ -24,7 +24,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, assert_never
 
-from discreet.accounting.events import Event, Together
+from discreet.accounting.events import Event, together
 from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.sensitivity import Sensitivity
 from discreet.engines.engine import Engine, Making, Tables
@@ -224,7 +224,7 @@ class Curator:
                 found = Found(of=step.keys, keys=part.keys)
             parts.append(part)
             happened += events
-        return tuple(parts), happened[0] if len(happened) == 1 else Together(events=tuple(happened))
+        return tuple(parts), together(happened)
 
     def _step(self, step: Step, price: Price, tables: Tables, found: Found | None) -> tuple[Part, list[Event]]:
         match step:

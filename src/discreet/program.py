@@ -26,18 +26,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting import events
-from discreet.accounting.events import Event, Reserved, Together
+from discreet.accounting.events import Event, Reserved, together
 from discreet.accounting.region import Region
 from discreet.accounting.sensitivity import Sensitivity
 from discreet.curator import Curator, Version
 from discreet.engines.engine import Coded, Tables
 from discreet.errors import LedgerFault, QueryFailed
 from discreet.measurement import Measurement
+from discreet.mechanisms.addition import Integers
 from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.plan.cells import Axis
-from discreet.plan.price import Price
+from discreet.mechanisms.strategy.strategy import Strategy
+from discreet.packing import packed, unpacked
+from discreet.plan.cells import Axis, Cells
+from discreet.plan.price import Price, event_of
 from discreet.plan.relation import Scan
 from discreet.plan.stability import reach, sensitivity
 from discreet.plan.statistics import Rows
@@ -137,6 +140,28 @@ class Program:
 
         return Measurement.from_text(json.dumps(self.step({"run": question}, price.event, draw, word="describing")))
 
+    def linear(self, axes: tuple[Axis, ...], parts: Sequence[tuple[Strategy, Law]]) -> list[Integers]:
+        """What strategies make of the numbers of rows in the cells of some axes, each under its own law, as one step.
+
+        Guarantee: the step's loss is the sum of the laws' losses, for neighbours under the version's unit.
+        Because: each strategy says, by its own columns, how far such a unit moves what it measures.
+        """
+        cells = Cells(plan=self._scan, axes=axes, statistics=(Rows(),))
+        rows = self.version.schema.unit.rows
+        moves = [strategy.moves(rows) for strategy, _ in parts]
+
+        def draw(curator: Curator) -> tuple[Any, Event]:
+            (exact_counts,) = curator.engine.count(cells, Region.whole(), tables=self._tables()).exact_values
+            drawn = [
+                curator.add(law, strategy.apply(exact_counts), own)
+                for (strategy, law), own in zip(parts, moves, strict=True)
+            ]
+            return [packed(noisy) for noisy, _ in drawn], together([event for _, event in drawn])
+
+        of = {"linear": [strategy.to_data() for strategy, _ in parts], "axes": [axis.to_data() for axis in axes]}
+        event = together([event_of(law, own) for (_, law), own in zip(parts, moves, strict=True)])
+        return [unpacked(text) for text in self.step(of, event, draw)]
+
     def cut(self, axes: tuple[Axis, ...]) -> Cut:
         """The table cut by axes, to be measured. Reads nothing yet."""
         return Cut(self, axes)
@@ -147,9 +172,10 @@ class Program:
 
     def read(self, axes: tuple[Axis, ...]) -> Coded:
         """The rows as numbers of cells, for `Cut` alone."""
-        file = self._curator.folder / self.version.file
-        tables = Tables(files={self._scan: file})
-        return self._curator.engine.coded(self._scan, axes, Region.whole(), tables=tables)
+        return self._curator.engine.coded(self._scan, axes, Region.whole(), tables=self._tables())
+
+    def _tables(self) -> Tables:
+        return Tables(files={self._scan: self._curator.folder / self.version.file})
 
     def step(
         self, of: Any, event: Event, draw: Callable[[Curator], tuple[Any, Event]], *, word: str = "measuring"
@@ -240,25 +266,34 @@ class Cut:
             moves by at most `rows` in total, and by its square in squared length.
         """
         moves = self.program.moves
-        law_events = [
-            events.Laplace(scale=law.scale, l1=moves.l1)
-            if isinstance(law, DiscreteLaplace)
-            else events.Gaussian(sigma2=law.sigma2, l2_squared=moves.l2_squared)
-            for law in laws
-        ]
-        event = law_events[0] if len(law_events) == 1 else Together(events=tuple(law_events))
+        event = together([event_of(law, moves) for law in laws])
 
         def draw(curator: Curator) -> tuple[Any, Event]:
             drawn = [curator.add(law, self._count(own), moves) for own, law in zip(sets, laws, strict=True)]
-            happened = [one for _, one in drawn]
-            return [values.tolist() for values, _ in drawn], happened[0] if len(drawn) == 1 else Together(
-                events=tuple(happened)
-            )
+            return [values.tolist() for values, _ in drawn], together([happened for _, happened in drawn])
 
         noisy = self.program.step(
             {"measure": [list(own) for own in sets], **self._data()}, event, draw, word="measuring"
         )
         return [np.array(values, dtype=np.int64) for values in noisy]
+
+    def linear(self, sets: Sequence[tuple[int, ...]], parts: Sequence[tuple[Strategy, Law]]) -> list[Integers]:
+        """What a strategy makes of each of several marginals, flat and row-major, under its own law, as one step.
+
+        Guarantee and because: as `Program.linear`; a row lies in one cell of each marginal.
+        """
+        moves = [strategy.moves(self.program.version.schema.unit.rows) for strategy, _ in parts]
+
+        def draw(curator: Curator) -> tuple[Any, Event]:
+            drawn = [
+                curator.add(law, strategy.apply(self._count(own)), far)
+                for own, (strategy, law), far in zip(sets, parts, moves, strict=True)
+            ]
+            return [packed(noisy) for noisy, _ in drawn], together([event for _, event in drawn])
+
+        of = {"linear": [strategy.to_data() for strategy, _ in parts], "sets": [list(own) for own in sets]}
+        event = together([event_of(law, far) for (_, law), far in zip(parts, moves, strict=True)])
+        return [unpacked(text) for text in self.program.step({**of, **self._data()}, event, draw)]
 
     def choose(
         self,
@@ -309,9 +344,7 @@ class Cut:
         Guarantee: the loss of the law on numbers that move as `moves_of_distances` says.
         """
         moves = moves_of_distances(self.program.moves.l1, [len(group) for group in groups], parts)
-        event: Event = (
-            law.event(l1=moves.l1) if isinstance(law, DiscreteLaplace) else law.event(l2_squared=moves.l2_squared)
-        )
+        event = event_of(law, moves)
 
         def draw(curator: Curator) -> tuple[Any, Event]:
             exact_sums = [sum(self._distance(own, estimate(own), parts) for own in group) for group in groups]

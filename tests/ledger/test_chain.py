@@ -49,8 +49,8 @@ def test_an_unknown_kind_is_refused_even_when_it_is_signed():
 
 def test_the_kinds_are_closed():
     assert sorted(KINDS) == [
-        "acknowledge", "adopt", "answer", "charge", "failure", "forget", "gap", "grant", "open", "population", "step",
-        "version",
+        "acknowledge", "adopt", "answer", "charge", "failure", "forget", "gap", "grant", "invariant", "open",
+        "population", "row", "step", "version",
     ]  # fmt: skip
 
 

@@ -9,6 +9,7 @@ Each loss holds for neighbours that differ by one privacy unit added or removed.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, assert_never
@@ -171,6 +172,11 @@ class Together:
     def __post_init__(self) -> None:
         if not self.events:
             raise ValueError("an empty bundle of events")
+
+
+def together(parts: Sequence[Event]) -> Event:
+    """Several events as one; a single one as it is."""
+    return parts[0] if len(parts) == 1 else Together(events=tuple(parts))
 
 
 Event = Laplace | Gaussian | Exponential | PermuteAndFlip | Threshold | TopK | Gap | Reserved | Together

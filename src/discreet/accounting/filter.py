@@ -107,21 +107,24 @@ def decide(
     delta_spent: int,
     limits: Limits,
     booking: bool = True,
+    one_arm: bool = False,
 ) -> Decision:
     """Decide a charge on segment `key`; books nothing.
 
-    Without `booking` what would be booked is not searched for: it is bounded by what everybody has spent.
+    Without `booking` what would be booked is not searched for: it is bounded by what everybody has spent. `one_arm`:
+    the arm may not differ from record to record, because neighbours differ by two of them (docs/proofs/filters.md).
     """
     here = segments.get(key) or Segment()
     others = [segment.balance for name, segment in segments.items() if name != key]
     elsewhere = Balance(pure=_add(*(other.pure for other in others)), rho=_add(*(other.rho for other in others)))
-    arm, nodes = _choose(here, elsewhere, region=region, cost=cost, limits=limits)
+    alone = _alone(elsewhere) and not one_arm
+    arm, nodes = _choose(here, elsewhere, alone=alone, region=region, cost=cost, limits=limits)
     inside = here.balance
     if booking:
         inside = _inside(here, region=region, cost=cost, arm=arm, elsewhere=elsewhere, limits=limits)
     balance = booked(here.balance, cost, inside)
     delta = delta_spent + cost.delta
-    used = _used(balance, elsewhere, limits, certified=arm is not None and _alone(elsewhere))
+    used = _used(balance, elsewhere, limits, certified=arm is not None and alone)
     return Decision(
         accepted=arm is not None and delta <= limits.delta_keys,
         arm=arm,
@@ -133,7 +136,9 @@ def decide(
     )
 
 
-def _choose(here: Segment, elsewhere: Balance, *, region: Region, cost: Cost, limits: Limits) -> tuple[Arm | None, int]:
+def _choose(
+    here: Segment, elsewhere: Balance, *, alone: bool, region: Region, cost: Cost, limits: Limits
+) -> tuple[Arm | None, int]:
     """The first arm that holds: pure, then rho, then (in a lone segment) either for each record."""
     room = _room(limits.pure, elsewhere.pure, cost.pure), _room(limits.rho, elsewhere.rho, cost.rho)
     nodes = 0
@@ -142,8 +147,8 @@ def _choose(here: Segment, elsewhere: Balance, *, region: Region, cost: Cost, li
         ("pure", room[0], here.balance.pure, cost.pure),
         ("rho", room[1], here.balance.rho, cost.rho),
     ):
-        # Elsewhere is charged: the same arm must hold for every record here, not only in the region.
-        if left is None or (not _alone(elsewhere) and spent > left + loss):
+        # Not alone: the same arm must hold for every record here, not only in the region.
+        if left is None or (not alone and spent > left + loss):
             continue
         if spent <= left:
             return arm, nodes  # plain addition is within
@@ -156,7 +161,7 @@ def _choose(here: Segment, elsewhere: Balance, *, region: Region, cost: Cost, li
         nodes += verdict.nodes
         if verdict.within:
             return arm, nodes
-    if _alone(elsewhere) and None not in room:
+    if alone and None not in room:
         verdict = here.overlap.within(region, pure=room[0], rho=room[1], nodes=DECISION_NODES)
         nodes += verdict.nodes
         if verdict.within:

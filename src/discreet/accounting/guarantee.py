@@ -23,6 +23,18 @@ class Limits:
     rho: int | None
     delta_keys: int
 
+    def for_changes(self) -> Limits:
+        """The same limits where neighbours change one unit, for losses that are counted by adding or removing one.
+
+        Because: changing a unit is removing one and adding one; pure losses double, rho counts four times (the square
+        of two steps), delta for keys twice (docs/proofs/filters.md, invariants).
+        """
+        return Limits(
+            pure=None if self.pure is None else self.pure // 2,
+            rho=None if self.rho is None else self.rho // 4,
+            delta_keys=self.delta_keys // 2,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guarantee:

@@ -58,11 +58,15 @@ class Account:
         ever granted. A grant made after the copy was taken is unknown to it; the owner is told so when adopting.
     Because: the sealed part was accepted by its own filter, so it is (E, D)-DP; a fresh filter of
         (E' - E, D' - D) accepts the rest; adaptive (epsilon, delta) losses add.
+
+    `invariant` is set when an exact total of these people was published. Neighbours then change one unit and keep the
+    totals; every charge, old and new, counts double, and one arm must hold for everybody.
     """
 
     name: str
     guarantee: Guarantee
     sealed: Guarantee | None = None
+    invariant: bool = False
     segments: dict[Key, Segment] = field(default_factory=dict)
     delta: int = 0
     used: int = 0
@@ -82,7 +86,8 @@ class Account:
     @property
     def limits(self) -> Limits:
         """The integer limits of the filter in use."""
-        return _NOTHING if self.open is None else self.open.limits
+        limits = _NOTHING if self.open is None else self.open.limits
+        return limits.for_changes() if self.invariant else limits
 
     @property
     def total(self) -> Balance:
@@ -98,7 +103,14 @@ class Account:
         self._wake(key)
         segments = cast(Mapping[Hashable, Segment], self.segments)
         return decide(
-            segments, key, region=region, cost=cost, delta_spent=self.delta, limits=self.limits, booking=booking
+            segments,
+            key,
+            region=region,
+            cost=cost,
+            delta_spent=self.delta,
+            limits=self.limits,
+            booking=booking,
+            one_arm=self.invariant,
         )
 
     def book(
@@ -129,6 +141,12 @@ class Account:
         """A larger limit. What was lost stays lost."""
         check_rise(self.guarantee, guarantee)
         self.guarantee = guarantee
+
+    def holds_changes(self) -> bool:
+        """Whether all that was charged so far stays within the limit if neighbours change one unit."""
+        limits = (_NOTHING if self.open is None else self.open.limits).for_changes()
+        arms = ((self.total.pure, limits.pure), (self.total.rho, limits.rho))
+        return self.delta <= limits.delta_keys and any(limit is not None and spent <= limit for spent, limit in arms)
 
     def seal(self, guarantee: Guarantee) -> None:
         """Close the filter in use: all of `guarantee` counts as spent, and its history is not read again."""
@@ -174,12 +192,13 @@ class Account:
         opened, sealed = self.open, self.sealed
         if opened is None:
             return Amount(epsilon=self.guarantee.epsilon, delta=self.guarantee.delta)
-        total = self.total
-        epsilon = opened.spent_epsilon(pure=total.pure, rho=total.rho)
+        times = 2 if self.invariant else 1
+        pure, rho = min(UNBOUNDED, times * self.total.pure), min(UNBOUNDED, times**2 * self.total.rho)
+        epsilon = opened.spent_epsilon(pure=pure, rho=rho)
         if self.room() == Room(pure=0, rho=0):
             epsilon = opened.epsilon  # the conversion, on its grid, stops just short of the limit
-        by_pure = opened.accounting != "zcdp" and Fraction(total.pure, EPSILON_UNITS) <= epsilon
-        delta = min(Fraction(self.delta, DELTA_UNITS), opened.keys)
+        by_pure = opened.accounting != "zcdp" and Fraction(pure, EPSILON_UNITS) <= epsilon
+        delta = min(Fraction(times * self.delta, DELTA_UNITS), opened.keys)
         if epsilon > 0 and not by_pure:
             delta += opened.delta_rho
         if sealed is not None:

@@ -17,7 +17,7 @@ from typing import Any, Literal, get_args
 
 Kind = Literal[
     "open", "population", "grant", "version", "charge", "answer", "failure", "gap", "acknowledge", "adopt", "forget",
-    "step",
+    "step", "invariant", "row",
 ]  # fmt: skip
 KINDS: frozenset[str] = frozenset(get_args(Kind))
 

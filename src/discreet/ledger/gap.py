@@ -31,8 +31,9 @@ from discreet.accounting.region import Region
 from discreet.exact import DELTA_UNITS, EPSILON_UNITS, RHO_UNITS, UNBOUNDED
 from discreet.ledger.account import Account, Key, larger
 from discreet.ledger.anchor import Head
+from discreet.ledger.booking import balance_from, decision_data
 from discreet.ledger.chain import canonical
-from discreet.ledger.state import State, balance_from, decision_data
+from discreet.ledger.state import State
 
 
 def gap_body(state: State, common: State, head: Head, *, cause: str) -> dict[str, Any]:
@@ -49,6 +50,7 @@ def gap_body(state: State, common: State, head: Head, *, cause: str) -> dict[str
         },
         "owners": {table: name for table, name in head.totals["owners"].items() if table not in state.owners},
         "forgotten": head.totals.get("forgotten", {}),
+        "invariants": [name for name, totals in head.totals["populations"].items() if totals.get("invariant")],
     }
     for name, totals in head.totals["populations"].items():
         account = _adopt(accounts, name, totals, body)
@@ -108,6 +110,7 @@ def _adopt(accounts: dict[str, Account], name: str, totals: dict[str, Any], body
     elif larger(known.guarantee, guarantee) != known.guarantee:
         known.raise_to(larger(known.guarantee, guarantee))
         body["guarantees"][name] = known.guarantee.to_data()
+    known.invariant = known.invariant or bool(totals.get("invariant"))
     sealed = _sealed(totals)
     if sealed is not None and sealed != known.sealed:
         body["sealed"][name] = sealed.to_data()

@@ -22,15 +22,16 @@ from discreet.accounting.guarantee import Guarantee, Limits
 from discreet.accounting.region import Region
 from discreet.errors import LedgerFault, LedgerLocked, LedgerTampered, UsageError
 from discreet.exact import MAX_QUESTION_EPSILON
-from discreet.ledger import repair
+from discreet.ledger import invariants, repair, rows
 from discreet.ledger.account import Account, Room, Standing, check_rise
+from discreet.ledger.booking import decision_data
 from discreet.ledger.chain import Entry
 from discreet.ledger.checked import check_event, check_step, json_object, readable, region_data
 from discreet.ledger.journal import Journal, new_id, sha256_of
 from discreet.ledger.records import Charge, Reservation, Step
 from discreet.ledger.refusal import check_quota, refusal
 from discreet.ledger.repair import Repaired, Report
-from discreet.ledger.state import State, decision_data
+from discreet.ledger.state import State
 
 
 class Ledger:
@@ -207,11 +208,13 @@ class Ledger:
         analyst: str | None = None,
         quota: Fraction | None = None,
         once: bool = False,
+        stream: dict[str, Any] | None = None,
     ) -> Charge:
         """Charge an event to a population, or refuse. When this returns, the charge is on the disk.
 
         `quota`: the most that this analyst may have paid in all, by the prices of their questions. `once`: a
-        reservation for the same question that can go on is returned, and not charged again.
+        reservation for the same question that can go on is returned, and not charged again. `stream`: the map whose
+        rows this pays for.
 
         Guarantee: after every charge that returns, the accepted history satisfies the two-filter rule.
         Because: the decision reads a history that holds every committed charge (the newest entries are
@@ -236,6 +239,8 @@ class Ledger:
             if held is not None:
                 return self.state.charges[held.id]
             account = self._chargeable(population, table, version)
+            if stream is not None:
+                body["stream"] = rows.checked(self.state, table, stream)
             if quota is not None:
                 check_quota(account, analyst, needed=exact.number(price, name="epsilon"), quota=quota)
             decision = account.decide((table, version), region=region, cost=cost)
@@ -243,6 +248,15 @@ class Ledger:
                 raise refusal(account, cost, decision)
             self._journal.append("charge", {**body, "decision": decision_data(decision)})
             return self.state.charges[id_]
+
+    def invariant(self, table: str, version: int, *, words: str) -> str:
+        """Say, for good, that exact totals of a version are published; return the id that they are stored under.
+
+        From then on the population's neighbours change one unit and keep the totals, and every charge, old and new,
+        counts double. The same words about the same version again change nothing.
+        """
+        with self._journal.section():
+            return invariants.declare(self._journal, self.state, table, version, words=words)
 
     def _chargeable(self, population: str, table: str, version: int) -> Account:
         if self.state.version(table, version).population != population:
@@ -261,7 +275,7 @@ class Ledger:
         except (UnicodeEncodeError, AttributeError) as problem:
             raise UsageError("an answer must be text") from problem
         with self._journal.section():
-            if id_ not in self.state.charges and id_ not in self.state.steps:
+            if not self.state.can_answer(id_):
                 raise UsageError(f"nothing was charged under {id_!r}")
             if id_ not in self.state.answers:
                 sha256 = sha256_of(payload)
@@ -345,6 +359,14 @@ class Ledger:
             if id_ not in self.state.charges:
                 raise UsageError(f"nothing was charged under {id_!r}")
             self._journal.append("failure", {"id": id_})
+
+    def row(self, id_: str, *, number: int, kept: str, payload: str) -> str:
+        """Enter a row of a stream, drawn this moment; return what is stored. When this returns, it is on the disk."""
+        with self._journal.section():
+            held = rows.open_stream(self.state, id_)
+            charge = self.state.charges[held.id]
+            self._chargeable(charge.population, charge.table, charge.version)
+            return rows.enter(self._journal, held, number=number, kept=kept, payload=payload)
 
     def locked(self, table: str) -> bool:
         """Whether a table waits for its owner."""

@@ -57,6 +57,17 @@ class Step:
     loss: Loss
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invariant:
+    """Exact totals that the owner chose to publish, in words. The numbers are stored under its id."""
+
+    id: str
+    population: str
+    table: str
+    version: int
+    words: str
+
+
 @dataclass(slots=True, kw_only=True)
 class Reservation:
     """A guarantee that a program draws its steps from. Closed: no step follows."""
@@ -64,6 +75,31 @@ class Reservation:
     id: str
     event: Reserved
     steps: list[Step] = field(default_factory=list)
+    closed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """What was drawn at one time of a stream. Its answer is stored under its id; `kept` names the owner's own file."""
+
+    id: str
+    number: int
+    kept: str
+
+
+@dataclass(slots=True, kw_only=True)
+class Stream:
+    """A linear map of counts, paid for as a whole, whose rows are drawn as time goes on. Closed: no row follows.
+
+    `of` says which map it is, of whom, as public data; `count` is the number of times at which rows are drawn.
+    """
+
+    id: str
+    table: str
+    name: str
+    count: int
+    of: dict[str, Any]
+    rows: list[Row] = field(default_factory=list)
     closed: bool = False
 
 

@@ -39,6 +39,17 @@ def check_quota(account: Account, analyst: str | None, *, needed: Fraction, quot
         )
 
 
+def not_twice(account: Account) -> BudgetExceeded:
+    """Why an exact total cannot be published: with it every charge of the past counts double."""
+    spent = account.standing().spent
+    return _exceeded(
+        f"with an exact total published every charge counts double, and {account.name!r} has spent epsilon "
+        f"{exact.show(spent.epsilon, up=True)} of {exact.show(account.guarantee.epsilon)} already",
+        needed=(2 * spent.epsilon, 2 * spent.delta),
+        left=(account.guarantee.epsilon, account.guarantee.delta),
+    )
+
+
 def _overshoot(spent: int, loss: int, limit: int | None) -> Fraction | None:
     """How far beyond its limit an arm would be; None where it cannot take this loss at all."""
     if not limit or loss >= UNBOUNDED:
@@ -51,7 +62,7 @@ def _by_pure(account: Account, limits: Limits, cost: Cost) -> BudgetExceeded:
     left = Fraction(max(0, (limits.pure or 0) - account.total.pure), EPSILON_UNITS)
     return _exceeded(
         f"this question costs epsilon {exact.show(needed, up=True)} and {account.name!r} has "
-        f"{exact.show(left)} left of {exact.show(account.guarantee.epsilon)}",
+        f"{exact.show(left)} left of {exact.show(account.guarantee.epsilon)}{_twice(account)}",
         needed=(needed, Fraction(cost.delta, DELTA_UNITS)),
         left=(left, _delta_left(account)),
     )
@@ -66,7 +77,7 @@ def _by_rho(account: Account, opened: Guarantee, limits: Limits, cost: Cost) -> 
     return _exceeded(
         f"this question costs rho {exact.show(Fraction(cost.rho, RHO_UNITS), up=True)} and {account.name!r} has rho "
         f"{exact.show(Fraction(limit - spent, RHO_UNITS))} left of {exact.show(Fraction(limit, RHO_UNITS))} "
-        f"(epsilon {exact.show(opened.epsilon)} at delta {exact.show(opened.delta_rho)})",
+        f"(epsilon {exact.show(opened.epsilon)} at delta {exact.show(opened.delta_rho)}){_twice(account)}",
         needed=(after - before, Fraction(cost.delta, DELTA_UNITS)),
         left=(max(Fraction(0), opened.epsilon - before) if spent < limit else Fraction(0), _delta_left(account)),
     )
@@ -94,6 +105,10 @@ def _no_arm(account: Account, cost: Cost) -> BudgetExceeded:
 
 def _delta_left(account: Account) -> Fraction:
     return Fraction(max(0, account.limits.delta_keys - account.delta), DELTA_UNITS)
+
+
+def _twice(account: Account) -> str:
+    return "; an exact total was published, so every charge counts double" if account.invariant else ""
 
 
 def _exceeded(

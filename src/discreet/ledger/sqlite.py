@@ -102,7 +102,8 @@ SCHEMA = (
     ),
     """CREATE TRIGGER answers_charge BEFORE INSERT ON answers
         WHEN NOT EXISTS (SELECT 1 FROM charges WHERE id = substr(NEW.id, 1, instr(NEW.id || '.', '.') - 1))
-        BEGIN SELECT RAISE(ABORT, 'an answer belongs to a charge or to a step of it'); END""",
+            AND NOT EXISTS (SELECT 1 FROM entries WHERE kind = 'invariant' AND instr(body, '"id":"' || NEW.id || '"'))
+        BEGIN SELECT RAISE(ABORT, 'an answer belongs to a charge, to a step of it, or to an invariant'); END""",
     f"""CREATE TRIGGER segments_fall BEFORE UPDATE ON segments
         WHEN {" OR ".join(f"NEW.{name} < OLD.{name}" for name in _BALANCES)}
         BEGIN SELECT RAISE(ABORT, 'a balance never falls'); END""",

@@ -10,19 +10,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from fractions import Fraction
-from functools import lru_cache
 from typing import Any, assert_never, cast
 
-from discreet import exact
 from discreet.accounting import events
-from discreet.accounting.filter import FULL, Balance, Cost, Decision
+from discreet.accounting.filter import Cost, Decision
 from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.region import Region
 from discreet.errors import DiscreetError, LedgerFault, UsageError
-from discreet.ledger.account import Account, Key
+from discreet.ledger.account import Account
+from discreet.ledger.booking import account_totals, book, cost_of, price_of
 from discreet.ledger.chain import START, Entry, Kind, canonical
-from discreet.ledger.records import Charge, Reservation, Step, Stored, Touched, Version
+from discreet.ledger.records import Charge, Invariant, Reservation, Row, Step, Stored, Stream, Touched, Version
 
 FORMAT = 1
 
@@ -54,6 +52,8 @@ class State:
     forgotten: dict[str, dict[str, str]] = field(default_factory=dict)
     reservations: dict[str, Reservation] = field(default_factory=dict)
     steps: dict[str, Step] = field(default_factory=dict)
+    invariants: dict[str, Invariant] = field(default_factory=dict)
+    streams: dict[str, Stream] = field(default_factory=dict)
 
     @property
     def seq(self) -> int:
@@ -123,6 +123,15 @@ class State:
                 return held
         return None
 
+    def stream(self, table: str, name: str) -> Stream | None:
+        """The newest stream of a name: only one that is closed is followed by another."""
+        known = (held for held in reversed(self.streams.values()) if (held.table, held.name) == (table, name))
+        return next(known, None)
+
+    def can_answer(self, id_: str) -> bool:
+        """Whether something was charged, or said, that an answer may be stored under."""
+        return id_ in self.charges or id_ in self.steps or id_ in self.invariants
+
     def locked(self, table: str) -> bool:
         """Whether too many charged questions on this table failed."""
         return self.failures.get(table, 0) >= MOST_FAILURES
@@ -130,7 +139,7 @@ class State:
     def totals(self) -> dict[str, Any]:
         """What the anchor keeps, to know what a rollback forgot."""
         return {
-            "populations": {name: _account_totals(account) for name, account in self.accounts.items()},
+            "populations": {name: account_totals(account) for name, account in self.accounts.items()},
             "versions": dict(self.largest),
             "owners": dict(self.owners),
             "forgotten": {table: dict(tags) for table, tags in self.forgotten.items()},
@@ -166,6 +175,10 @@ class State:
                 return self._forget(body)
             case "step":
                 return self._step(body)
+            case "invariant":
+                return self._invariant(body, entry)
+            case "row":
+                return self._row(body, entry)
             case _:
                 assert_never(kind)
 
@@ -221,15 +234,17 @@ class State:
             version=version.number,
             analyst=body["analyst"],
             question=body["question"],
-            price=_price(body["price"]),
-            cost=_cost(body),
+            price=price_of(body["price"]),
+            cost=cost_of(body),
         )
         key = (version.table, version.number)
-        _book(account, key, body, region=canonical(body["region"]), cost=charge.cost, seq=entry.seq)
+        book(account, key, body, region=canonical(body["region"]), cost=charge.cost, seq=entry.seq)
         self.charges[charge.id] = charge
         if body["event"]["kind"] == "reserved":
             event = cast(events.Reserved, events.from_data(body["event"]))
             self.reservations[charge.id] = Reservation(id=charge.id, event=event)
+        if "stream" in body:
+            self._stream(charge, **body["stream"])
         if charge.analyst is not None:
             paid = (charge.analyst, body["price"])
             account.prices[paid] = account.prices.get(paid, 0) + 1
@@ -239,7 +254,7 @@ class State:
         if body["id"] in self.answers:
             raise ValueError("answered twice")
         stored = Stored(sha256=body["sha256"], seq=entry.seq)
-        if body["id"] in self.steps:
+        if body["id"] in self.steps or body["id"] in self.invariants:
             self.answers[body["id"]] = stored
             return Touched()
         charge = self.charges[body["id"]]
@@ -260,14 +275,41 @@ class State:
         self.steps[step.id] = step
         return Touched()
 
+    def _invariant(self, body: dict[str, Any], entry: Entry) -> Touched:
+        account = self.accounts[body["population"]]
+        version = self.version(body["table"], body["version"])
+        if body["id"] in self.invariants or version.population != account.name or not account.holds_changes():
+            raise ValueError("an invariant declared twice, of other people, or beyond the limit")
+        self.invariants[body["id"]] = Invariant(
+            id=body["id"], population=account.name, table=version.table, version=version.number, words=body["words"]
+        )
+        account.invariant = True
+        account.seq = entry.seq
+        return Touched(populations=(account.name,))
+
+    def _stream(self, charge: Charge, *, name: str, count: int, of: dict[str, Any]) -> None:
+        known = self.stream(charge.table, name)
+        if (known is not None and not known.closed) or type(count) is not int or count < 1:
+            raise ValueError("a stream under a name that is taken, or without rows")
+        self.streams[charge.id] = Stream(id=charge.id, table=charge.table, name=name, count=count, of=dict(of))
+
+    def _row(self, body: dict[str, Any], entry: Entry) -> Touched:
+        held = self.streams[body["id"]]
+        row = Row(id=f"{held.id}.{body['number']}", number=body["number"], kept=str(body["kept"]))
+        if row.number != len(held.rows) + 1 or row.number > held.count or held.closed:
+            raise ValueError("a row out of order, or of a closed stream")
+        held.rows.append(row)
+        self.answers[row.id] = Stored(sha256=body["sha256"], seq=entry.seq)
+        return Touched()
+
     def _close_reservations(self) -> None:
         """Steps of a history that is not the only one may have been drawn elsewhere: none follows here."""
-        for held in self.reservations.values():
+        for held in (*self.reservations.values(), *self.streams.values()):
             held.closed = True
 
     def _failure(self, body: dict[str, Any]) -> Touched:
-        if body["id"] in self.reservations:
-            self.reservations[body["id"]].closed = True
+        for held in filter(None, (self.reservations.get(body["id"]), self.streams.get(body["id"]))):
+            held.closed = True
         table = self.charges[body["id"]].table
         self.failures[table] = self.failures.get(table, 0) + 1
         return Touched()
@@ -279,13 +321,15 @@ class State:
             self.accounts[name].seal(Guarantee.from_data(data))
         for part in body["charges"]:
             key = (str(part["table"]), int(part["version"]))
-            _book(self.accounts[part["population"]], key, part, region=_WHOLE, cost=_cost(part), seq=entry.seq)
+            book(self.accounts[part["population"]], key, part, region=_WHOLE, cost=cost_of(part), seq=entry.seq)
         for table, number in body["versions"].items():
             self.largest[table] = max(self.largest.get(table, 0), number)
         for table, population in body["owners"].items():
             self.owners.setdefault(table, population)
         for table, tags in body.get("forgotten", {}).items():
             self.forgotten.setdefault(table, {}).update(tags)
+        for name in body.get("invariants", ()):
+            self.accounts[name].invariant = True
         self.healed[body["head"]["digest"]] = entry.seq
         self._close_reservations()
         for account in self.accounts.values():
@@ -316,81 +360,3 @@ class State:
         for table in body["tables"]:
             self.forgotten.setdefault(str(table), {})[body["tag"]] = str(body["key"])
         return Touched()
-
-
-def _cost(body: dict[str, Any]) -> Cost:
-    """The cost that was booked, which must be that of the event."""
-    event, booked = body["event"], body["cost"]
-    plain = event.get("kind") != "together"
-    found = _plain_cost(tuple(event.items())) if plain else Cost.of(events.loss(events.from_data(event)))
-    if (found.pure, found.rho, found.delta) != (booked["pure"], booked["rho"], booked["delta"]):
-        raise ValueError("a cost that is not its event's")
-    return found
-
-
-@lru_cache(maxsize=4096)
-def _plain_cost(event: tuple[tuple[str, Any], ...]) -> Cost:
-    """Most questions are priced like some other: their cost is worked out once."""
-    return Cost.of(events.loss(events.from_data(dict(event))))
-
-
-@lru_cache(maxsize=4096)
-def _price(text: str) -> Fraction:
-    return exact.read(text)
-
-
-def _book(account: Account, key: Key, body: dict[str, Any], *, region: str, cost: Cost, seq: int) -> None:
-    decision = body["decision"]
-    used = decision["used"]
-    if not 0 <= used <= FULL:
-        raise ValueError("a charge over the limit")
-    pure, rho = decision["inside"]
-    account.book(
-        key,
-        region=region,
-        cost=cost,
-        inside=Balance(pure=pure, rho=rho),
-        balance=balance_from(decision["balance"]),
-        used=used,
-        seq=seq,
-    )
-
-
-def balance_from(data: dict[str, int]) -> Balance:
-    """The balance that `balance_data` wrote."""
-    pure, rho, pure_sum, rho_sum = data["pure"], data["rho"], data["pure_sum"], data["rho_sum"]
-    if not type(pure) is type(rho) is type(pure_sum) is type(rho_sum) is int:
-        raise ValueError("a balance that is not whole")
-    return Balance(pure=pure, rho=rho, pure_sum=pure_sum, rho_sum=rho_sum)
-
-
-def balance_data(balance: Balance) -> dict[str, int]:
-    """A balance as JSON data."""
-    return {
-        "pure": balance.pure,
-        "rho": balance.rho,
-        "pure_sum": balance.pure_sum,
-        "rho_sum": balance.rho_sum,
-    }
-
-
-def decision_data(decision: Decision) -> dict[str, Any]:
-    """A decision as the ledger keeps it: what was proved when it was made is never searched for again."""
-    return {
-        "arm": decision.arm,
-        "used": min(FULL, decision.used),
-        "nodes": decision.nodes,
-        "inside": [decision.inside.pure, decision.inside.rho],
-        "balance": balance_data(decision.balance),
-    }
-
-
-def _account_totals(account: Account) -> dict[str, Any]:
-    return {
-        "guarantee": account.guarantee.to_data(),
-        "sealed": None if account.sealed is None else account.sealed.to_data(),
-        "delta": account.delta,
-        "segments": [
-            [table, version, balance_data(segment.balance)] for (table, version), segment in account.segments.items()
-        ],
-    }

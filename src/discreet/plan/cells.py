@@ -18,6 +18,9 @@ from discreet.schema.column import Label
 #: No question has more cells than this: an answer must fit in memory and on a screen.
 MOST_CELLS = 2_000_000
 
+#: What an engine counts at once, before it is reduced to an answer: a gigabyte of numbers.
+MOST_COUNTED = 100_000_000
+
 #: The largest number of single values that a column without declared bins is grouped by.
 MOST_VALUES = 10_000
 
@@ -69,7 +72,8 @@ class Cells:
     def __post_init__(self) -> None:
         if not self.statistics:
             raise ValueError("cells without a statistic")
-        check_cells(math.prod(axis.size for axis in self.axes) * len(self.statistics))
+        if math.prod(axis.size for axis in self.axes) * len(self.statistics) > MOST_COUNTED:
+            raise ValueError("more cells than an engine counts at once")
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from discreet import exact
-from discreet.accounting.events import Event, Together
+from discreet.accounting.events import Event, together
 from discreet.accounting.region import Region
 from discreet.accounting.sensitivity import Sensitivity
 from discreet.errors import Refused, UsageError
@@ -108,7 +108,7 @@ class Price:
     @cached_property
     def event(self) -> Event:
         found = [event for step in self.steps for event in step.events()]
-        return found[0] if len(found) == 1 else Together(events=tuple(found))
+        return together(found)
 
     @property
     def most_keys(self) -> int:

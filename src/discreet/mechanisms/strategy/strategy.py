@@ -1,0 +1,343 @@
+"""What a strategy is, and the plain ones: single cells, groups of cells, a matrix, stacks and products of others."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.accounting.sensitivity import Sensitivity
+from discreet.mechanisms.addition import Integers
+
+#: Sums below this are taken in 64 bits, larger ones in Python's numbers.
+_WIDE = 2**62
+
+
+class Strategy(ABC):
+    """An integer matrix, seldom written out: `rows` whole-number combinations of `cells` counts.
+
+    Guarantee: adding or removing a unit of at most R rows, each in one cell, moves `apply(counts)` by at most
+        `moves(R).l1` in total and `moves(R).l2_squared` in squared length.
+    Because: such a unit adds at most R columns of the matrix, with repetitions; the norm of a sum is at most the sum
+        of the norms, so at most R times the largest column's. R equal rows in that column attain it.
+    """
+
+    @property
+    @abstractmethod
+    def cells(self) -> int:
+        """How many cells it reads: its columns."""
+
+    @property
+    @abstractmethod
+    def rows(self) -> int:
+        """How many numbers it makes."""
+
+    @property
+    @abstractmethod
+    def largest(self) -> int:
+        """At least the absolute value of every entry, so that sums can be known to fit."""
+
+    @property
+    @abstractmethod
+    def column_l1(self) -> NDArray[Any]:
+        """For each column the sum of the absolute values of its entries, exact."""
+
+    @property
+    @abstractmethod
+    def column_l2_squared(self) -> NDArray[Any]:
+        """For each column the sum of the squares of its entries, exact."""
+
+    @abstractmethod
+    def combined(self, values: NDArray[Any]) -> NDArray[Any]:
+        """The matrix times `values`, in the arithmetic of their type: integers stay exact."""
+
+    @abstractmethod
+    def to_data(self) -> Any:
+        """What it is, as JSON data: equal strategies have equal data."""
+
+    def apply(self, exact_counts: Integers) -> Integers:
+        """The matrix times exact counts, exactly."""
+        counts = np.asarray(exact_counts)
+        if counts.shape != (self.cells,):
+            raise ValueError("a strategy over another number of cells")
+        total = sum(abs(int(count)) for count in counts[counts != 0].tolist())
+        return self.combined(counts.astype(object if total * self.largest >= _WIDE else np.int64))
+
+    def moves(self, rows: int) -> Sensitivity:
+        """How far what is measured moves when a unit of at most so many rows comes or goes."""
+        l1, l2_squared = int(max(self.column_l1)), int(max(self.column_l2_squared))
+        if min(l1, l2_squared) < 1:
+            raise ValueError("a strategy that measures nothing")
+        return Sensitivity(
+            l0=self.rows,
+            l1=rows * l1,
+            l2_squared=rows**2 * l2_squared,
+            linf=rows * self.largest,
+            because=(
+                f"a row moves what is measured by at most {l1:,} in total, {math.sqrt(l2_squared):.6g} in length",
+            ),
+        )
+
+    def matrix(self) -> NDArray[Any]:
+        """The matrix itself. For small ones: tests, and dense algebra."""
+        return self.combined(np.eye(self.cells, dtype=np.int64))
+
+
+@dataclass(frozen=True, slots=True)
+class Identity(Strategy):
+    """Every cell once."""
+
+    size: int
+
+    @property
+    def cells(self) -> int:
+        return self.size
+
+    @property
+    def rows(self) -> int:
+        return self.size
+
+    @property
+    def largest(self) -> int:
+        return 1
+
+    @property
+    def column_l1(self) -> NDArray[Any]:
+        return np.ones(self.size, dtype=np.int64)
+
+    @property
+    def column_l2_squared(self) -> NDArray[Any]:
+        return np.ones(self.size, dtype=np.int64)
+
+    def combined(self, values: NDArray[Any]) -> NDArray[Any]:
+        return values
+
+    def to_data(self) -> Any:
+        return ["identity", self.size]
+
+
+@dataclass(frozen=True, eq=False)
+class Groups(Strategy):
+    """Sums over groups of cells: cell i is in group `groups[i]`, of `count` groups. A group may be empty."""
+
+    groups: NDArray[np.int64]
+    count: int
+
+    def __post_init__(self) -> None:
+        if (
+            self.groups.ndim != 1
+            or not len(self.groups)
+            or not 0 <= self.groups.min() <= self.groups.max() < self.count
+        ):
+            raise ValueError("a cell in no group")
+
+    @property
+    def cells(self) -> int:
+        return len(self.groups)
+
+    @property
+    def rows(self) -> int:
+        return self.count
+
+    @property
+    def largest(self) -> int:
+        return 1
+
+    @property
+    def column_l1(self) -> NDArray[Any]:
+        return np.ones(self.cells, dtype=np.int64)
+
+    @property
+    def column_l2_squared(self) -> NDArray[Any]:
+        return np.ones(self.cells, dtype=np.int64)
+
+    @cached_property
+    def _sorted(self) -> tuple[NDArray[np.int64] | None, NDArray[np.int64], NDArray[np.int64]]:
+        """The cells in the order of their groups, where each group starts, and which groups there are."""
+        order = None if bool(np.all(self.groups[1:] >= self.groups[:-1])) else np.argsort(self.groups, kind="stable")
+        ordered = self.groups if order is None else self.groups[order]
+        starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+        return order, starts, ordered[starts]
+
+    def combined(self, values: NDArray[Any]) -> NDArray[Any]:
+        order, starts, present = self._sorted
+        sums = np.add.reduceat(values if order is None else values[order], starts, axis=0)
+        found = np.zeros((self.count, *values.shape[1:]), dtype=values.dtype)
+        found[present] = sums
+        return found
+
+    def to_data(self) -> Any:
+        return ["groups", self.count, self.groups.tolist()]
+
+
+@dataclass(frozen=True, eq=False)
+class Matrix(Strategy):
+    """A dense integer matrix."""
+
+    entries: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        if self.entries.ndim != 2 or not self.entries.size or self.entries.dtype != np.int64 or self.largest > 2**31:
+            raise ValueError("not a matrix of whole numbers of moderate size")
+
+    @property
+    def cells(self) -> int:
+        return int(self.entries.shape[1])
+
+    @property
+    def rows(self) -> int:
+        return int(self.entries.shape[0])
+
+    @property
+    def largest(self) -> int:
+        return max(int(self.entries.max()), -int(self.entries.min()))
+
+    @property
+    def column_l1(self) -> NDArray[Any]:
+        return np.asarray(np.abs(self.entries).sum(axis=0))
+
+    @cached_property
+    def column_l2_squared(self) -> NDArray[Any]:
+        wide = self.largest**2 * self.rows >= _WIDE
+        entries = self.entries.astype(object) if wide else self.entries
+        return np.asarray((entries * entries).sum(axis=0))
+
+    def combined(self, values: NDArray[Any]) -> NDArray[Any]:
+        return np.asarray(np.tensordot(self.entries.astype(values.dtype), values, axes=1))
+
+    def to_data(self) -> Any:
+        return ["matrix", self.entries.tolist()]
+
+
+@dataclass(frozen=True, eq=False)
+class Diagonal(Strategy):
+    """Every cell so many times; a cell of weight 0 is left out of what is measured but keeps its row."""
+
+    weights: NDArray[np.int64]
+
+    @property
+    def cells(self) -> int:
+        return len(self.weights)
+
+    @property
+    def rows(self) -> int:
+        return len(self.weights)
+
+    @property
+    def largest(self) -> int:
+        return int(np.abs(self.weights).max())
+
+    @property
+    def column_l1(self) -> NDArray[Any]:
+        return np.abs(self.weights)
+
+    @property
+    def column_l2_squared(self) -> NDArray[Any]:
+        return np.asarray(self.weights.astype(object) ** 2)
+
+    def combined(self, values: NDArray[Any]) -> NDArray[Any]:
+        weights = self.weights.astype(values.dtype)
+        return np.asarray(weights.reshape(-1, *([1] * (values.ndim - 1))) * values)
+
+    def to_data(self) -> Any:
+        return ["diagonal", self.weights.tolist()]
+
+
+@dataclass(frozen=True, eq=False)
+class Stack(Strategy):
+    """What several strategies over the same cells measure, one after the other, under one law of noise."""
+
+    parts: tuple[Strategy, ...]
+
+    def __post_init__(self) -> None:
+        if not self.parts or len({part.cells for part in self.parts}) != 1:
+            raise ValueError("a stack of strategies over different cells")
+
+    @property
+    def cells(self) -> int:
+        return self.parts[0].cells
+
+    @property
+    def rows(self) -> int:
+        return sum(part.rows for part in self.parts)
+
+    @property
+    def largest(self) -> int:
+        return max(part.largest for part in self.parts)
+
+    @cached_property
+    def column_l1(self) -> NDArray[Any]:
+        return _sum([part.column_l1 for part in self.parts])
+
+    @cached_property
+    def column_l2_squared(self) -> NDArray[Any]:
+        return _sum([part.column_l2_squared for part in self.parts])
+
+    def combined(self, values: NDArray[Any]) -> NDArray[Any]:
+        return np.concatenate([part.combined(values) for part in self.parts])
+
+    def to_data(self) -> Any:
+        return ["stack", [part.to_data() for part in self.parts]]
+
+
+@dataclass(frozen=True, eq=False)
+class Product(Strategy):
+    """The Kronecker product: over cells of several axes, row-major, every combination of what each axis measures.
+
+    Because a column is the product of one column of each factor, so are its norms.
+    """
+
+    factors: tuple[Strategy, ...]
+
+    def __post_init__(self) -> None:
+        if not self.factors:
+            raise ValueError("a product of nothing")
+
+    @property
+    def cells(self) -> int:
+        return math.prod(factor.cells for factor in self.factors)
+
+    @property
+    def rows(self) -> int:
+        return math.prod(factor.rows for factor in self.factors)
+
+    @property
+    def largest(self) -> int:
+        return math.prod(max(1, factor.largest) for factor in self.factors)
+
+    @cached_property
+    def column_l1(self) -> NDArray[Any]:
+        return _outer([factor.column_l1 for factor in self.factors])
+
+    @cached_property
+    def column_l2_squared(self) -> NDArray[Any]:
+        return _outer([factor.column_l2_squared for factor in self.factors])
+
+    def combined(self, values: NDArray[Any]) -> NDArray[Any]:
+        rest = values.shape[1:]
+        found = values.reshape(*(factor.cells for factor in self.factors), *rest)
+        for axis, factor in enumerate(self.factors):
+            found = np.moveaxis(factor.combined(np.moveaxis(found, axis, 0)), 0, axis)
+        return found.reshape(self.rows, *rest)
+
+    def to_data(self) -> Any:
+        return ["product", [factor.to_data() for factor in self.factors]]
+
+
+def _sum(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    wide = sum(int(max(column)) for column in columns) >= _WIDE
+    return np.asarray(np.sum([column.astype(object if wide else np.int64) for column in columns], axis=0))
+
+
+def _outer(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    wide = math.prod(max(1, int(max(column))) for column in columns) >= _WIDE
+    found = np.ones(1, dtype=object if wide else np.int64)
+    for column in columns:
+        found = np.multiply.outer(found, column.astype(found.dtype)).ravel()
+    return found
