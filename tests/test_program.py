@@ -12,9 +12,10 @@ import pytest
 import discreet
 from discreet.accounting.events import Reserved
 from discreet.accounting.region import Region
+from discreet.cut import Candidate, moves_of_distances
 from discreet.errors import LedgerFault, QueryFailed
 from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.program import Candidate, Program, moves_of_distances
+from discreet.program import Program
 from discreet.synth.attribute import attribute_of
 from synth.worlds import PEOPLE, open_project
 

@@ -28,7 +28,7 @@ from discreet.accounting.events import Event, together
 from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.sensitivity import Sensitivity
 from discreet.engines.engine import Engine, Making, Tables
-from discreet.engines.forget import erase
+from discreet.engines.forget import erase, erase_counted
 from discreet.engines.keyed import person_tag
 from discreet.engines.person_keys import MARK, PersonKeys
 from discreet.engines.stored import persons_file
@@ -144,6 +144,7 @@ class Curator:
         self._check_key(self.keys)
         tag = person_tag(person, self.keys.tags)
         self.ledger.forget(tables, tag, key=self.keys.mark)
+        erase_counted(self.folder, tables, [tag], seal=self.ledger.seal)
         versions = self.ledger.refresh().versions
         files = [self.folder / version.file for table in tables for version in versions.get(table, {}).values()]
         return sum(erase(file, [tag]) for file in files if file.is_file())

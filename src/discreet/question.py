@@ -10,6 +10,8 @@ from discreet.answers import afford, quoting
 from discreet.answers import sql as answers
 from discreet.answers.explain import explain
 from discreet.answers.quoting import Wish
+from discreet.answers.reconcile.residual import helps, known_words, suffices
+from discreet.answers.reconcile.telling import tell
 from discreet.plan.price import confidence_of
 from discreet.release import Release
 from discreet.sql.asked import Asked
@@ -38,11 +40,18 @@ class Question:
         project = self.project
         guarantee = project.guarantee(self.asked.table)
         asked, version = self.asked, project.known_version(self.asked.table)
-        quoted = quoting.quote(asked, wish, version=version, guarantee=guarantee, ledger=project.ledger)
-        known = answers.stored(asked, wish, version=version, curator=project.curator, reads=self._reads)
-        if known is None and not quoted.decision.accepted:
-            raise afford.refusal(quoted, wish, project.ledger)
-        return Explanation(data=explain(quoted, known, confidence=wish.confidence, ledger=project.ledger))
+        curator, ledger = project.curator, project.ledger
+        known = answers.stored(asked, wish, version=version, curator=curator, reads=self._reads)
+        told = None if known is not None else tell(asked, version=version, curator=curator, reads=self._reads)
+        enough = told is not None and suffices(told, wish, version=version, guarantee=guarantee, ledger=ledger)
+        helping = told if told is not None and not enough and helps(told, wish) else None
+        quoted = quoting.quote(asked, wish, version=version, guarantee=guarantee, ledger=ledger, told=helping)
+        if known is None and not enough and not quoted.decision.accepted:
+            raise afford.refusal(quoted, wish, ledger)
+        shown = told if enough else helping
+        return Explanation(
+            data=explain(quoted, known, confidence=wish.confidence, ledger=ledger, told=shown, enough=enough)
+        )
 
     def ask(
         self,
@@ -89,6 +98,9 @@ class Explanation:
         price += f", delta {cost['delta']}" if cost["delta"] else ""
         if self.data["stored"] is not None:
             price = f"nothing: it is answered already, by release {self.data['stored']['release']}"
+        told = self.data["told"]
+        if told is not None and told["enough"]:
+            price = f"nothing: {known_words(told)}"
         because = dict.fromkeys(line for part in self._sensitivities() for line in part["because"])
         noise = [
             f"{each['column']} within {each['plus_minus']:,g} at {100 * self.data['confidence']:g}%"
@@ -98,6 +110,7 @@ class Explanation:
         lines = [
             f"costs     {price}; after it {self.data['spent_after']['epsilon']} is spent, "
             f"{self.data['remaining_after']['epsilon']} remains",
+            *([f"known     {known_words(told)}"] if told is not None and not told["enough"] else []),
             "noise     " + "\n          ".join([*self.data["steps"], f"({self.data['because']})"]),
             *(["error     " + "\n          ".join(noise)] if noise else []),
             f"touches   {self.data['region']}",

@@ -63,6 +63,8 @@ class Release:
     """An answer. `interval` says how wrong each number may be by its noise.
 
     `reread` gives the intervals at a confidence, when they are asked for; it reads noisy values alone.
+    derived: it follows from earlier releases, and nothing was charged. `sources`: the releases that its numbers are
+        computed from, where they are not its own alone.
     """
 
     id: str
@@ -76,6 +78,8 @@ class Release:
     spent: Spending
     remaining: Spending
     cached: bool = False
+    derived: bool = False
+    sources: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     reread: Callable[[Fraction], tuple[Intervals, ...]] = field(repr=False, compare=False)
     _read: dict[Fraction, tuple[Intervals, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -128,6 +132,8 @@ class Release:
             "spent": self.spent.to_data(up=True),
             "remaining": self.remaining.to_data(up=False),
             "cached": self.cached,
+            "derived": self.derived,
+            "from": list(self.sources),
             "warnings": list(self.warnings),
         }
 
@@ -194,7 +200,8 @@ class Release:
         return "\n".join([*lines, *(["…"] if len(self.rows) > 20 else []), repr(self)])
 
     def __repr__(self) -> str:
-        price = "stored answer, free" if self.cached else f"cost epsilon {_shown(self.cost)}"
+        free = "stored answer, free" if self.cached else "derived answer, free" if self.derived else ""
+        price = free or f"cost epsilon {_shown(self.cost)}"
         return f"<Release {self.id}: {len(self.rows)} rows, {price}>"
 
     def _repr_html_(self) -> str:

@@ -43,6 +43,11 @@ def test_discreet_stands(capsys):
         (("--sampler", "dice"), "no sampler"),
         (("--sampler", "no_such_module:noisy"), "cannot be imported"),
         (("--n", "2"), "outputs"),
+        (("--sampler", "discreet", "--values", "1e20,1e21"), "up to 2^62"),
+        (("--sampler", "os:getcwd"), "the sampler failed on (0, 10, 20000) with TypeError"),
+        (("--sampler", "../x:y"), "cannot be imported"),
+        (("--values", "1e308,-1e308"), "of up to 1e+300"),
+        (("--values", "0,1e300", "--scale", "1e-300"), "fit the values"),
         (("--plot", "picture.png"), ".svg"),
     ],
 )

@@ -41,6 +41,11 @@ def test_on_people_who_are_known(files, tmp_path, capsys):
     assert code == 0 and found["n"] == 10 and found["success"] == 1
 
 
+def test_people_may_be_called_what_their_records_are(files, tmp_path, capsys):
+    code, found, _ = run(capsys, tmp_path, "attack", "ratings", files[0], files[0], "--truth", "user")
+    assert code == 0 and found["n"] == 80 and found["success"] == 1
+
+
 def test_on_the_generated_service(tmp_path, capsys):
     code, told, _ = say(capsys, tmp_path, "attack", "ratings", "--known", "4", "--wrong", "0", "--targets", "50")
     assert code == 0 and "out of 20,000" in told

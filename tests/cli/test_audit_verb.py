@@ -45,6 +45,20 @@ def test_a_broken_one_is_exit_code_1(capsys, monkeypatch):
     assert code == 1 and "caught: epsilon is larger" in told
 
 
+def test_what_cannot_be_measured_is_exit_code_1(capsys, monkeypatch):
+    def draw(self, size, *, bits):
+        raise ValueError("out of order")
+
+    monkeypatch.setattr(DiscreteLaplace, "draw", draw)
+    names = "laplace: one cell", "laplace: its law", *SURE
+    code, told, _ = say(capsys, *names, "--json")
+    data = json.loads(told)
+    assert code == 1 and data["details"]["unmeasured"] == ["laplace: one cell"] and not data["details"]["caught"]
+    assert [each["verdict"] for each in data["details"]["targets"]] == ["unmeasured", "stands"]
+    code, told, _ = say(capsys, *names)
+    assert code == 1 and "could not be measured" in told and "out of order" in told and "0 do not hold" in told
+
+
 def test_the_list(capsys):
     code, told, _ = say(capsys, "--list", "--json")
     kinds = {each["kind"] for each in json.loads(told)["targets"]}
@@ -54,7 +68,13 @@ def test_the_list(capsys):
 
 @pytest.mark.parametrize(
     ("words", "told"),
-    [(("nothing",), "nothing called"), (("--samples", "1"), "samples"), (("--confidence", "2"), "confidence")],
+    [
+        (("nothing",), "nothing called"),
+        (("--samples", "1"), "samples"),
+        (("--confidence", "2"), "confidence"),
+        (("--confidence", "0.9999999999999999"), "confidence"),
+        (("--confidence", "nan"), "confidence"),
+    ],
 )
 def test_wrong_usage(capsys, words, told):
     code, _, error = say(capsys, *words)

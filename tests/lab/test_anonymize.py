@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 
 import numpy as np
@@ -16,9 +16,10 @@ from discreet.lab.anonymize.coding import code
 from discreet.lab.anonymize.criteria import spreads
 from discreet.lab.anonymize.edges import edge
 from discreet.lab.anonymize.hierarchy import build
+from discreet.lab.anonymize.labels import between, covers
 from discreet.lab.anonymize.ladders import automatic
 from discreet.lab.anonymize.lattice import Search
-from discreet.lab.anonymize.mondrian import partition
+from discreet.lab.anonymize.mondrian import partition, tiles
 from lab.anonymity_tables import QUASI, holes, people
 
 ASKED = [
@@ -210,24 +211,75 @@ def test_classes_of_a_release_are_the_classes_that_were_made():
     )
 
 
-def test_labels_show_no_value_of_a_single_person():
-    """Every date, wage and surname belongs to one person, and there is room between neighbours."""
-    rows = 400
-    table = pa.table(
+def told_by(label):
+    return set(re.findall(r"[0-9]+:[0-9:.]+|[0-9]{4}-[0-9][0-9]-[0-9][0-9]|[0-9.]+", label))
+
+
+def boxes_of(table, k):
+    """For each column and class: the label, the texts of the class's own rows, and those of the whole column."""
+    columns = code(table, table.column_names)
+    found = tiles(columns, (), Criteria(k=k))
+    cuts = [*found.cuts, None]
+    for place, column in enumerate(columns):
+        for number in range(len(found.classes.sizes)):
+            low, high = int(found.low[place, number]), int(found.high[place, number])
+            start, end = cuts[found.start[place, number]], cuts[found.end[place, number]]
+            label = between(column, low, high, shared=np.zeros(column.size, bool), start=start, end=end)
+            held = column.codes[found.classes.ids == number]
+            if number % 25 == 0:
+                inside = np.arange(column.size)
+                assert covers(label, column).tolist() == ((low <= inside) & (inside <= high)).tolist(), label
+            yield label, {column.texts_of(int(each)) for each in held}
+
+
+def apart_table(rows, *, days, cents, seconds):
+    """Every date, wage, weight, time and duration belongs to one person."""
+    order = np.random.default_rng(1)
+    mixed = [order.permutation(rows).tolist() for _ in range(5)]
+    return pa.table(
         {
-            "birth": [date(1940, 1, 3) + timedelta(days=7 * place) for place in range(rows)],
-            "wage": [10_003 + 37 * (place * 7 % rows) for place in range(rows)],
-            "weight": [50.0625 + 0.125 * (place * 13 % rows) for place in range(rows)],
+            "birth": [date(1940, 1, 3) + timedelta(days=days * place) for place in mixed[0]],
+            "wage": [10_003 + cents * place for place in mixed[1]],
+            "weight": [50.0625 + 0.125 * place for place in mixed[2]],
+            "came": [(datetime(2000, 1, 1, 6, 0, 7) + timedelta(seconds=seconds * place)).time() for place in mixed[3]],
+            "stayed": [timedelta(seconds=17 + 100 * seconds * place) for place in mixed[4]],
         }
     )
-    made = anonymize(table, quasi=table.column_names, k=5).table
-    for name in table.column_names:
-        real = set(map(str, table[name].to_pylist()))
-        shown = {
-            part for label in made[name].to_pylist() for part in re.split(r"[^0-9.-]|(?<=[0-9])-(?=[0-9]+$)", label)
-        }
-        assert len(shown) > 5
-        assert not real & shown, name
+
+
+def test_labels_show_no_value_of_a_single_person():
+    """There is room between neighbours: no label is told by a value of the people in its class."""
+    table = apart_table(400, days=7, cents=38, seconds=21)
+    found = list(boxes_of(table, 5))
+    assert len(found) > 200
+    assert not [label for label, own in found if own & told_by(label)]
+
+
+def test_a_cut_is_written_between_the_people_who_are_cut():
+    """Every day has somebody: in the whole column there is no room. Between the people of a box there mostly is."""
+    table = apart_table(600, days=1, cents=1, seconds=1)
+    found = list(boxes_of(table, 5))
+    shown = [label for label, own in found if own & told_by(label)]
+    assert len(shown) < 0.05 * len(found)  # where two neighbours of a box have nothing between them
+    released = set(anonymize(table, quasi=["birth", "wage"], k=5).table["birth"].to_pylist())
+    first_days = [day for label in released for day in told_by(label) if day.endswith("-01")]
+    assert len(first_days) > len(released) / 4
+
+
+def test_a_cut_is_told_by_the_neighbours_of_its_box_whoever_else_has_that_value():
+    (column,) = code(pa.table({"age": [1, 3, 10, 17, 40]}), ["age"])
+    nobody = np.zeros(column.size, bool)
+    assert between(column, 2, 4, shared=nobody, start=(1, 3)) == ">=10"
+    assert between(column, 0, 1, shared=nobody, end=(1, 3)) == "<10"
+    assert between(column, 2, 4, shared=nobody) == ">=5"
+
+
+def test_a_lattice_says_where_its_labels_are_words_of_the_table():
+    table = pa.table({"city": ["Bern", "Bonn", "Kyiv", "Lima", "Oslo", "Rome"] * 5, "age": list(range(30))})
+    made = anonymize(table, quasi=["city"], k=10, method="lattice", suppress=0.0)
+    assert made.levels["city"] == 1 and made.shows_words == ("city",)
+    assert anonymize(table, quasi=["age"], k=6, method="lattice").shows_words == ()
+    assert anonymize(table, quasi=["city", "age"], k=6).shows_words == ()
 
 
 def test_rare_words_are_not_listed():
@@ -261,6 +313,11 @@ def test_identifiers_are_refused(method):
         (Decimal("1" * 37), Decimal("1" * 36 + "3"), "1" * 36 + "2"),
         (date(9999, 12, 30), date(9999, 12, 31), "9999-12-31"),
         (datetime(1999, 5, 4, 10, 20, 30), datetime(1999, 5, 4, 11, 20), "1999-05-04 11:00:00"),
+        (time(10, 7, 31), time(10, 52, 9), "10:30:00"),
+        (time(10, 7, 31), time(10, 7, 32), "10:07:31.500000"),
+        (time(10, 7, 31, 5), time(10, 7, 31, 6), "10:07:31.000006"),
+        (timedelta(hours=-1, minutes=-7), timedelta(minutes=40), "0:00:00"),
+        (timedelta(days=1), timedelta(days=1, minutes=59), "24:30:00"),
         ("Bern", "Bonn", "Bo"),
         ("a", "ab", "ab"),
     ],

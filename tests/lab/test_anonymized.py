@@ -111,6 +111,16 @@ def test_two_releases_leave_one_value():
         intersection.intersection(first, second, pa.table({"age": [99]}), quasi=["age"], sensitive="ill")
 
 
+def test_chance_is_what_the_better_release_tells_alone():
+    first = pa.table({"age": ["20-29"] * 2 + ["30-39"] * 2, "ill": ["gout", "gout", "flu", "mumps"]})
+    second = pa.table({"age": ["*"] * 3, "ill": ["gout", "flu", "angina"]})
+    someone = pa.table({"age": [27, 33], "ill": ["gout", "flu"]})
+    for releases in ((first, second), (second, first)):
+        found = intersection.intersection(*releases, someone, quasi=["age"], sensitive="ill")
+        assert {found.details["first_alone"], found.details["second_alone"]} == {0.0, 0.5}
+        assert (found.chance, found.success) == (0.5, 1.0)
+
+
 @pytest.mark.parametrize("method", ["mondrian", "lattice"])
 def test_a_persons_own_value_is_always_among_those_held(method):
     table = people(400, 6, 1)

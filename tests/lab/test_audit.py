@@ -1,6 +1,7 @@
 """The ways to audit: never more than is true, and close to it."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -8,11 +9,12 @@ import pytest
 from scipy import stats
 
 from discreet.errors import UsageError
-from discreet.lab.audit import binomial, demo, exactly, lower_bound, measured, onerun
+from discreet.lab.audit import binomial, demo, exactly, lower_bound, measured, onerun, sql
 from discreet.lab.audit.holm import holm
 from discreet.lab.audit.lower import Tried, tried
 from discreet.lab.audit.suite import audit
-from discreet.lab.audit.targets import Found, Target, exact_delta, guessed, identity
+from discreet.lab.audit.targets import Found, Target, every, exact_delta, guessed, identity
+from discreet.mechanisms.quantile import QuantileChoice
 
 
 def laplace(epsilon, size, generator):
@@ -85,6 +87,15 @@ def test_delta_is_taken_off():
     assert lower_bound(left, right) > 2
 
 
+def test_a_set_is_counted_on_samples_that_did_not_choose_it():
+    """The first halves name their worlds, the second are alike: what the first recommend must be worth nothing."""
+    left, right = (np.repeat([world, 5], 100) for world in (0, 1))
+    found = tried(left, right)
+    assert found.n == found.false_n == 100 and found.hits == found.false_hits
+    assert found.p_value(0.0) == 1 and found.lower(0.9) == 0
+    assert tried(left[::-1], right[::-1]).hits == tried(left[::-1], right[::-1]).false_n == 100
+
+
 def test_evidence_of_a_claim():
     found = demo()
     assert found.details["caught"] and found.details["lower_bound"] > 1.5 and found.breaks
@@ -100,6 +111,16 @@ def test_evidence_of_a_claim():
 def test_outputs_that_are_none(left, right):
     with pytest.raises(UsageError):
         measured(np.array(left), np.array(right), epsilon=1.0)
+
+
+@pytest.mark.parametrize("confidence", [0.0, 1.0, 1.5, math.nan, 0.9999999999999999])
+def test_a_confidence_that_is_none(confidence):
+    with pytest.raises(UsageError, match="confidence"):
+        measured(np.zeros(10), np.ones(10), epsilon=1.0, confidence=confidence)
+    with pytest.raises(UsageError, match="confidence"):
+        lower_bound(np.zeros(10), np.ones(10), confidence=confidence)
+    with pytest.raises(UsageError, match="confidence"):
+        audit(targets=[known("a: one", 0.5)], confidence=confidence)
 
 
 def test_as_many_of_one_world_as_of_the_other():
@@ -176,6 +197,41 @@ def test_masses():
     assert exactly.count_p_value(3, 10, 0.0) == 0 and exactly.count_p_value(0, 10, 0.0) == 1
 
 
+@pytest.mark.parametrize("lag", [1, 5, 64, 2000])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_noise_that_is_used_again_is_seen(lag, sign):
+    """The law of each draw is right; the second of each pair is the first again, or its opposite. Seeded."""
+    generator = np.random.default_rng(16)
+    draws = np.subtract(*generator.geometric(-math.expm1(-1 / 4), (2, 4000)))
+    law = exactly.laplace_beyond(4.0), 4.0
+    assert exactly.noise_p_value(draws, *law) > 1e-3
+    pairs = (
+        draws.reshape(-1, 2, lag)[: 4000 // (2 * lag)] if 4000 % (2 * lag) == 0 else draws[:3968].reshape(-1, 2, lag)
+    )
+    pairs = pairs.copy()
+    pairs[:, 1] = sign * pairs[:, 0]
+    again = pairs.ravel()
+    assert exactly.law_p_value(again, *law) > 1e-6 and exactly.noise_p_value(again, *law) < 1e-30
+
+
+def test_p_values_of_independent_noise_are_valid():
+    generator = np.random.default_rng(17)
+    law = exactly.laplace_beyond(3.0), 3.0
+    found = [
+        exactly.noise_p_value(np.subtract(*generator.geometric(-math.expm1(-1 / 3), (2, 500))), *law)
+        for _ in range(300)
+    ]
+    assert np.mean(np.array(found) <= 0.1) <= 0.1 + 5 * math.sqrt(0.1 / 300) and min(found) < 1
+
+
+def test_the_law_of_a_quantile_is_that_of_the_mechanism():
+    for fraction, rows in ((Fraction(1, 2), (6, 0, 0, 2)), (Fraction(1, 10), (0, 3, 1, 9)), (Fraction(1), (1, 2, 3))):
+        choice = QuantileChoice(fraction=fraction, bins=len(rows), rows=2, epsilon=Fraction(3))
+        masses = choice.estimate.probabilities(choice.scores(np.array(rows), 0))
+        found = exactly.quantile_masses(rows, fraction=float(fraction), epsilon=1.5, most=2)
+        assert found == pytest.approx([float(low) for low, _ in masses])
+
+
 def test_divergences():
     left, right = np.array([0.5, 0.5, 0.0]), np.array([0.25, 0.75, 0.0])
     assert exactly.largest_ratio(left, right) == pytest.approx(math.log(2))
@@ -218,6 +274,40 @@ def test_a_report_catches_what_is_broken_and_no_more():
     assert len(audit(["sql", "a"], targets=targets, quick=True).lines) == 2
     assert len(audit(["a"], targets=targets).lines) == 2
     assert not audit(["b"], targets=targets).evidence().breaks
+
+
+def test_all_bounds_of_a_table_hold_together():
+    """Each of them is taken at a share of the doubt (Bonferroni)."""
+    found = Found(p_value=0.5, n=1, lower=lambda confidence: 1 - confidence)
+    targets = [replace(known(f"a: {number}", 0.5), measure=lambda samples: found) for number in range(5)]
+    report = audit(targets=targets, confidence=0.9)
+    assert [line.lower for line in report.lines] == pytest.approx([0.02] * 5)
+
+
+def test_what_raises_is_a_line_of_the_table():
+    """It neither ends the audit nor stands, and the others' verdicts are as they were."""
+
+    def raises(samples):
+        raise ValueError("no such\nthing")
+
+    targets = [known("a: one", 1e-9), replace(known("b: two", 0.5), measure=raises), known("c: three", 0.5)]
+    report = audit(targets=targets)
+    assert [line.word for line in report.lines] == ["caught", "unmeasured", "stands"]
+    assert report.lines[1].verdict == "could not be measured: ValueError: no such thing"
+    assert not report.passed and len(report.caught) == 1 and audit(targets=targets[2:]).passed
+    assert not audit(targets=targets[1:]).passed and not audit(targets=targets[1:]).caught
+    evidence = report.evidence()
+    assert evidence.details["unmeasured"] == ["b: two"] and evidence.details["targets"][1]["p_value"] is None
+    assert "1 could not be measured: nothing is known of them." in evidence.story
+    assert "2 claims were measured" in evidence.story[0]
+
+
+def test_a_part_whose_targets_cannot_be_made_is_a_line_of_the_table(monkeypatch):
+    monkeypatch.setattr(sql, "targets", lambda: 1 / 0)
+    targets = [target for target in every() if target.kind in ("sql", "local")]
+    assert len(targets) > 20
+    (line,) = audit(["sql"], targets=targets).lines
+    assert line.word == "unmeasured" and "ZeroDivisionError" in line.verdict
 
 
 def test_certain_faults():

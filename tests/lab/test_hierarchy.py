@@ -1,6 +1,6 @@
 """Hierarchies made and given, and what labels stand for."""
 
-from datetime import date, datetime
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 
 import numpy as np
@@ -15,7 +15,7 @@ from discreet.lab.anonymize.labels import between, covers
 from discreet.lab.anonymize.ladders import automatic
 
 COLUMNS = {
-    "ages": list(range(17, 91)),
+    "ages": list(range(17, 91, 3)),
     "negative": [-40, -3, 0, 2, 7, 90],
     "floats": [0.1, 0.25, 3.5, 7.75, 99.9, -4.5],
     "wide": [1e-9, 1.0, 1e12],
@@ -24,6 +24,8 @@ COLUMNS = {
     "cities": ["Bern", "Bonn", "Kyiv", "Lima", "New York", "Oslo", "Rome", "Tallinn", "Ulm"],
     "dates": [date(1979, 12, 31), date(1980, 1, 1), date(1980, 1, 2), date(1980, 3, 1), date(1984, 5, 6)],
     "moments": [datetime(2020, 1, 1, 5), datetime(2020, 1, 1, 6), datetime(2021, 3, 1)],
+    "times": [time(5, 6, 7), time(5, 6, 8), time(5, 7), time(23, 59, 59, 999_999), time(0)],
+    "durations": [timedelta(days=-3, seconds=1), timedelta(0), timedelta(seconds=90), timedelta(days=400)],
     "flags": [True, False],
     "one": ["only"],
     "holes": [1, None, 5, 60, 61],
@@ -70,6 +72,8 @@ def test_a_label_covers_its_values_and_no_others(name):
         ("dates", 2, "1979"),
         ("dates", 3, "1970s"),
         ("moments", 1, "2020-01-01"),
+        ("times", 1, "[0:00:00, 0:01:00)"),
+        ("durations", 1, "[-72:00:00, -71:50:00)"),
     ],
 )
 def test_labels_are_what_a_person_would_write(name, level, shown):

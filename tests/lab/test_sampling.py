@@ -24,6 +24,12 @@ def test_by_hand():
     assert found.details["unique_in_population"] == pytest.approx(2 / 7)
 
 
+def test_a_row_that_fits_nobody_is_a_guess_that_is_not_right():
+    found = sampling.expose(pa.table({"a": [1, 9]}), pa.table({"a": [1, 1, 2]}), on=["a"])
+    assert found.details["sample_unique"] == 2
+    assert found.details["guess_is_right"] == (1 / 2 + 0) / 2
+
+
 def test_two_rows_of_one_person_are_not_unique_in_the_sample():
     people = pa.table({"a": [1, 2, 3]})
     found = sampling.expose(pa.table({"a": [1, 1, 2]}), people, on=["a"])

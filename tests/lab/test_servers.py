@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from discreet.lab.contest import Round
 from discreet.lab.evidence import best_under
 from discreet.lab.servers import Counted, ExactServer, NoisyServer, discreet_server
 from discreet.lab.worlds.places import Places, classes, clinics
@@ -20,6 +21,13 @@ def test_discreet_counts_what_the_exact_server_counts(whom):
         for until in (99, 40):
             asked = Counted(whom=whom, until=until)
             assert np.array_equal(ours.ask(asked), ExactServer(people=people).ask(asked))
+
+
+def test_a_server_is_broken_only_where_that_is_sure():
+    """8 of 10 is above a bound of 73%, and luck does that; 800 of 1,000 is not luck."""
+    few, many = (Round(server="exact", right=8 * times, n=10 * times, answered=1) for times in (1, 100))
+    assert few.share == many.share > best_under(1.0)
+    assert not few.to_data(best_under(1.0))["breaks"] and many.to_data(best_under(1.0))["breaks"]
 
 
 def test_targets_that_leave_are_gone_everywhere():

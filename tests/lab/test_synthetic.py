@@ -26,7 +26,7 @@ from discreet.lab.synthetic import (
     shadow,
     univariate,
 )
-from discreet.lab.synthetic.control import Rate, excess
+from discreet.lab.synthetic.control import Rate, allowed, excess
 from discreet.lab.synthetic.distance import nearest
 from discreet.lab.synthetic.membership import threshold
 from discreet.lab.synthetic.predicates import ANY, AT_LEAST, AT_MOST, EQUAL, of_one_column, of_several_columns
@@ -125,7 +125,59 @@ def test_without_a_control_luck_is_taken_at_its_most():
     assert set(found.details["attacks"]) == ALL - {"membership inference", "nearest record"}
     assert found.details["attacks"]["singling out, several columns"]["chance"] == pytest.approx(1 / math.e, abs=0.01)
     assert "--control" in found.story[-1]
-    assert set(found.details["leaks"]) == set(found.details["attacks"])
+    assert set(found.details["leaks"]) == set(found.details["attacks"]) - {"attribute inference"}
+
+
+def linked(people, seed):
+    """Ward follows from job for nine in ten, of everybody."""
+    chance = np.random.default_rng(seed)
+    job = chance.integers(0, 5, people)
+    ward = np.where(chance.random(people) < 0.9, job, chance.integers(0, 5, people))
+    return pa.table({"job": [f"j{each}" for each in job], "ward": [f"w{each}" for each in ward]})
+
+
+def test_attribute_inference_is_not_judged_without_a_control():
+    """A harmless table of other people lets wards be guessed, far beyond the commonest one."""
+    found = attack(linked(800, 1), linked(800, 2))
+    guess = found.details["attacks"]["attribute inference"]
+    assert guess["success"] > 0.8 and guess["confidence_interval"][0] > guess["chance"]
+    assert guess["breaks"] is None and found.details["not_judged"] == ["attribute inference"]
+    assert found.details["leaks"] == [] and not found.breaks
+    assert found.to_data()["breaks"] is None  # nothing else could be tried on these columns
+    told = " ".join(found.lines())
+    assert "cannot be judged" in told and "strongest" not in told and "No attack does" not in told
+    aged = [linked(800, seed).append_column("age", town(800, seed=seed)["age"]) for seed in (1, 2)]
+    found = attack(*aged)
+    assert "singling" in found.details["strongest"] and "singling" in found.details["shown"]  # guesses come after these
+    held = inference(coded(linked(800, 1), linked(800, 2), linked(800, 3)))
+    assert held.judged and not held.breaks and held.to_data()["breaks"] is False
+
+
+def test_a_claim_bounds_guesses_by_those_about_other_people():
+    """Exchanging two people is two steps; the bound is what a mechanism of that strength reaches, and no more."""
+    assert allowed(0.3, 0.0) == 0.3
+    step = math.exp(2 * 0.5)
+    assert allowed(0.1, 0.5) == pytest.approx(0.1 * step) and allowed(0.9, 0.5) == pytest.approx(1 - 0.1 / step)
+    assert allowed(best_under(0.4), 0.0) == best_under(0.4)
+    wrong = 1 - best_under(1.0)  # a bit told through a mechanism of 1, by people who differ by two steps of 1/2
+    assert allowed(wrong, 0.5) == pytest.approx(best_under(1.0))
+    assert allowed(0.1, 0.5, 0.01) == pytest.approx(0.1 * step + 0.01 * (1 + math.exp(0.5)))
+    assert allowed(0.1, 800.0, 0.5) == 1.0
+    original, control = halves(400)
+    copied = inference(coded(original, original, control), epsilon=0.2)
+    assert copied.breaks and copied.chance < copied.bound < copied.interval[0]
+    assert not inference(coded(original, original, control), epsilon=8.0).breaks
+    other = town(400, seed=8)
+    assert not inference(coded(original, other, control), epsilon=0.2).breaks
+
+
+def test_a_claim_bounds_nearest_records_by_two_steps():
+    original, control = halves(400)
+    held = coded(original, original, control)
+    assert distances(held).bound is None
+    found = distances(held, epsilon=0.5, delta=0.01)
+    assert found.breaks and found.bound == best_under(1.0, 0.01 * (1 + math.exp(0.5)))
+    assert not distances(held, epsilon=5.0).breaks
 
 
 def test_odd_columns_are_attacked_like_others():
@@ -340,14 +392,17 @@ def test_the_demo_tells_the_three_apart():
 
 
 def test_under_a_claim_the_evidence_is_of_an_attack_that_breaks_something():
-    """Ages are moved by a year: membership stays within epsilon 5, and the nearest records still give people away."""
+    """A copy with one cell changed in each row stays within epsilon 8, and still lets people be singled out."""
     everybody = town(1200)
     original, others = everybody.slice(0, 600), everybody.slice(600)
-    found = attack(original, jittered(original, seed=1), others, epsilon=5.0)
+    found = attack(original, jittered(original, seed=1), others, epsilon=8.0)
     attacks = found.details["attacks"]
-    assert not attacks["membership inference"]["breaks"]
+    bounded = {name for name, told in attacks.items() if told["bound"] is not None}
+    assert bounded == ALL - {"singling out, one column", "singling out, several columns"}
+    assert not any(attacks[name]["breaks"] for name in bounded)
     assert found.breaks and attacks[found.details["shown"]]["breaks"]
     best = max(attacks, key=lambda name: attacks[name]["confidence_interval"][0] - attacks[name]["chance"])
     assert found.details["strongest"] == best
-    assert "Within what epsilon allows" in " ".join(found.story)
+    told = " ".join(found.story)
+    assert "Within what epsilon allows" in told and "Singling out is held against luck alone" in told
     assert "the most the claim allows" in found.picture()

@@ -13,7 +13,8 @@ import pytest
 from discreet.accounting.convert import rho_from_epsilon
 from discreet.errors import BudgetExceeded, UsageError
 from discreet.inference.fit import Measured, fit
-from discreet.program import Program, moves_of_distances
+from discreet.cut import moves_of_distances
+from discreet.program import Program
 from discreet.schema.column import Number
 from discreet.synth.attribute import attribute_of
 from discreet.synth.fit import Wanted, synthesize

@@ -9,7 +9,7 @@ import pytest
 
 from discreet.engines.public import load
 from discreet.errors import UsageError
-from discreet.program import Cut
+from discreet.cut import Cut
 from discreet.synth import first as first_file
 from discreet.synth import mst as mst_file
 from discreet.synth.wanted import Wanted

@@ -9,6 +9,8 @@ from discreet import exact
 from discreet.accounting.region import Allowed
 from discreet.accounting.sensitivity import Sensitivity
 from discreet.answers.quoting import FREE, Quote, cost_of, laws_of, spending, standing_after, width_of
+from discreet.answers.reconcile.residual import told_data
+from discreet.answers.reconcile.told import Told
 from discreet.answers.refine import Reading
 from discreet.curator import Version
 from discreet.ledger.ledger import Ledger
@@ -23,10 +25,22 @@ from discreet.sql.asked import Output
 from discreet.sql.write import SHOWN, count_sql, keys_sql
 
 
-def explain(quoted: Quote, known: Reading | None, *, confidence: Fraction, ledger: Ledger) -> dict[str, Any]:
-    """What a question would cost, and why, as JSON data; the keys are a contract. `known`: a stored answer is free."""
-    after = standing_after(quoted, ledger, free=known is not None)
-    cost = FREE if known is not None else cost_of(quoted.price.event)
+def explain(
+    quoted: Quote,
+    known: Reading | None,
+    *,
+    confidence: Fraction,
+    ledger: Ledger,
+    told: Told | None = None,
+    enough: bool = False,
+) -> dict[str, Any]:
+    """What a question would cost, and why, as JSON data; the keys are a contract.
+
+    `known`: a stored answer is free. `told`: what earlier answers tell, which may be `enough`, and then is free.
+    """
+    free = known is not None or enough
+    after = standing_after(quoted, ledger, free=free)
+    cost = FREE if free else cost_of(quoted.price.event)
     parts = _parts(quoted)
     return {
         "accepted": True,
@@ -38,6 +52,7 @@ def explain(quoted: Quote, known: Reading | None, *, confidence: Fraction, ledge
         "noise": _noise(quoted, confidence),
         "steps": _steps(quoted, confidence),
         "stored": None if known is None else _stored(known, confidence),
+        "told": None if told is None else told_data(told, confidence, enough=enough),
         "cells": _cells(quoted),
         "confidence": float(confidence),
         "region": region_words(quoted),

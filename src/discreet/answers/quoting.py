@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
+from typing import Protocol
 
 from discreet.accounting import events
 from discreet.accounting.filter import Decision, Segment
@@ -54,24 +56,37 @@ class Quote:
     because: str
 
 
+class Helping(Protocol):
+    """What released answers tell about a question."""
+
+    def widest_with(self, price: Price, confidence: Fraction) -> Fraction:
+        """The widest noise of what they tell, combined with one more measurement at a price."""
+        ...
+
+
 def quote(
-    asked: Asked, wish: Wish, *, version: Version, guarantee: Guarantee, ledger: Ledger, booking: bool = True
+    asked: Asked,
+    wish: Wish,
+    *,
+    version: Version,
+    guarantee: Guarantee,
+    ledger: Ledger,
+    booking: bool = True,
+    told: Helping | None = None,
 ) -> Quote:
-    """Price a question. Free; reads the ledger's public state and no data.
+    """Price a question. Free; reads the ledger's public state and no data. `told`: --within buys only the rest.
 
     Laplace keeps both filters alive. A Gaussian has less noise at the same rho but ends the pure filter
     for the people it touches, so it is used only where the owner set accounting = "zcdp", or where the
     pure filter cannot take the question any more and the zCDP filter can.
     """
+    priced = partial(quoted_with, asked, wish, version, guarantee, ledger, booking=booking, told=told)
     if guarantee.accounting == "zcdp":
-        because = "accounting = 'zcdp'"
-        return quoted_with(asked, wish, version, guarantee, ledger, gaussian=True, because=because, booking=booking)
-    because = "Laplace keeps both filters open"
-    laplace = quoted_with(asked, wish, version, guarantee, ledger, gaussian=False, because=because, booking=booking)
+        return priced(gaussian=True, because="accounting = 'zcdp'")
+    laplace = priced(gaussian=False, because="Laplace keeps both filters open")
     if guarantee.limits.rho is None or laplace.decision.arm == "pure" or not asked.inquiry.statistics:
         return laplace
-    because = "the pure filter is full here; the zCDP one is not"
-    gaussian = quoted_with(asked, wish, version, guarantee, ledger, gaussian=True, because=because, booking=booking)
+    gaussian = priced(gaussian=True, because="the pure filter is full here; the zCDP one is not")
     return gaussian if gaussian.decision.accepted else laplace
 
 
@@ -85,6 +100,7 @@ def quoted_with(
     gaussian: bool,
     because: str,
     booking: bool = True,
+    told: Helping | None = None,
 ) -> Quote:
     def at(epsilon: Fraction) -> Price:
         return price(
@@ -98,7 +114,7 @@ def quoted_with(
         )
 
     try:
-        epsilon = wish.epsilon if wish.epsilon is not None else _epsilon_within(asked, wish, at)
+        epsilon = wish.epsilon if wish.epsilon is not None else _epsilon_within(asked, wish, at, told)
         found = at(epsilon)
     except Refused as problem:
         raise Refused(problem.reason, hint=problem.hint, sql=problem.sql or asked.text) from None
@@ -114,7 +130,7 @@ def quoted_with(
     return Quote(asked=asked, price=found, version=version, guarantee=guarantee, decision=decision, because=because)
 
 
-def _epsilon_within(asked: Asked, wish: Wish, at: Callable[[Fraction], Price]) -> Fraction:
+def _epsilon_within(asked: Asked, wish: Wish, at: Callable[[Fraction], Price], told: Helping | None = None) -> Fraction:
     """The cheapest epsilon at which every count and sum is within the width wished for."""
     width = wish.within
     assert width is not None
@@ -136,7 +152,8 @@ def _epsilon_within(asked: Asked, wish: Wish, at: Callable[[Fraction], Price]) -
             found = at(epsilon)
         except UsageError:  # noise so large that nobody draws it
             return False
-        return widest(found, outputs, wish.confidence) <= width
+        wide = widest(found, outputs, wish.confidence) if told is None else told.widest_with(found, wish.confidence)
+        return wide <= width
 
     return cheapest(good, width=width)
 

@@ -60,6 +60,15 @@ def _measured(measurement: Measurement, own: str, *, reads: Reads) -> Inquiry | 
     return _together(inquiries) if own in [inquiry.question() for inquiry in inquiries] else None
 
 
+def whole_of(measurement: Measurement, *, reads: Reads) -> tuple[Inquiry, list[Asked]] | None:
+    """All that a stored answer measured, and the statements that asked for it; None where they cannot be read now."""
+    try:
+        asked = [reads(text) for text in statements(measurement.text)]
+    except (Refused, UsageError):  # something that it named has changed
+        return None
+    return (_together([each.inquiry for each in asked]), asked) if asked else None
+
+
 def _together(inquiries: Sequence[Inquiry]) -> Inquiry:
     """What several questions over the same groups measure, each thing once."""
     return replace(

@@ -12,6 +12,10 @@ from fractions import Fraction
 from discreet.accounting.guarantee import Guarantee
 from discreet.answers.afford import affordable
 from discreet.answers.quoting import Wish, quote
+from discreet.answers.reconcile.derived import combined, derived
+from discreet.answers.reconcile.residual import helps, suffices, together
+from discreet.answers.reconcile.telling import tell
+from discreet.answers.reconcile.told import Told
 from discreet.answers.refine import Reading
 from discreet.answers.releasing import released
 from discreet.answers.repeats import Reads, in_batches
@@ -41,17 +45,27 @@ def ask(
     fresh: bool,
     reads: Reads | None = None,
 ) -> Release:
-    """Answer a question: from the store where it was answered before, else by charging.
+    """Answer a question: from the store where it was answered before, from what earlier answers tell, else by charging.
 
-    `reads` reads the text of a statement: with it the statements of batches are known again.
+    `reads` reads the text of a statement: with it the statements of batches, and whole histories, are known again.
     """
-    version = versions[0]
+    version, ledger = versions[0], curator.ledger
     known = None if fresh else stored(asked, wish, version=version, curator=curator, reads=reads)
     if known is not None:
-        return released(known, wish, version=version, ledger=curator.ledger, cached=True)
-    measurement = measured(asked, wish, versions=versions, guarantee=guarantee, curator=curator, asker=asker)
+        return released(known, wish, version=version, ledger=ledger, cached=True)
+    told = None if fresh or reads is None else tell(asked, version=version, curator=curator, reads=reads)
+    if told is not None and suffices(told, wish, version=version, guarantee=guarantee, ledger=ledger):
+        return derived(told, wish, version=version, curator=curator)
+    helping = told if told is not None and helps(told, wish) else None
+    measurement = measured(
+        asked, wish, versions=versions, guarantee=guarantee, curator=curator, asker=asker, told=helping
+    )
+    if helping is not None and reads is not None:
+        after = tell(asked, version=version, curator=curator, reads=reads)
+        both = together(helping, measurement, after, wish)
+        return combined(both, measurement, wish, version=version, ledger=ledger)
     reading = Reading(asked=asked, measurement=measurement)
-    return released(reading, wish, version=version, ledger=curator.ledger, cached=False)
+    return released(reading, wish, version=version, ledger=ledger, cached=False)
 
 
 def measured(
@@ -63,10 +77,14 @@ def measured(
     curator: Curator,
     asker: Asker,
     also: tuple[str, ...] = (),
+    told: Told | None = None,
 ) -> Measurement:
-    """Charge a question and measure it. `also`: earlier measurements of the same cells that it is read with."""
+    """Charge a question and measure it. `also`: earlier measurements of the same cells that it is read with.
+
+    `told`: what is known already, so that --within buys only the rest.
+    """
     quoted = quote(
-        asked, wish, version=versions[0], guarantee=guarantee, ledger=curator.ledger, booking=False
+        asked, wish, version=versions[0], guarantee=guarantee, ledger=curator.ledger, booking=False, told=told
     )  # the charge books
     try:
         return curator.measure(

@@ -94,5 +94,13 @@ def _lines(made: Anonymized, out: Path, dropped: list[str]) -> list[str]:
 def _labels(made: Anonymized) -> str:
     """What the labels themselves show."""
     if made.method == "lattice":
-        return "  labels show the levels of the hierarchies, and at level 0 the values themselves"
-    return f"  labels show where the table was cut, and values as they are where {made.after.k} rows or more have them"
+        told = "  labels show the levels of the hierarchies, and at level 0 the values themselves"
+        if words := made.shows_words:
+            told += (
+                f"; {', '.join(words)}: real words, the first and the last of each group, for no hierarchy was given"
+            )
+        return told
+    return (
+        f"  labels show where the table was cut, at round points, and values as they are where {made.after.k} rows or "
+        "more have them or nothing lies between two neighbours"
+    )

@@ -15,8 +15,8 @@ from discreet.cli.flags import HERE, Ignored, Json
 if TYPE_CHECKING:
     from discreet.lab.audit.suite import Report
 
-#: A claim was caught.
-CAUGHT = 1
+#: A claim was caught, or could not be measured.
+FAILED = 1
 
 
 def audit(
@@ -34,7 +34,7 @@ def audit(
     project: Ignored = HERE,
     as_json: Json = False,
 ) -> None:
-    """Measure the epsilon of what is installed; exit code 1 if a claim does not hold."""
+    """Measure the epsilon of what is installed; exit code 1 if a claim does not hold, or cannot be measured."""
     drawable(plot)
     from discreet.lab.audit.suite import audit as measure
     from discreet.lab.audit.targets import every
@@ -48,8 +48,8 @@ def audit(
     if plot is not None:
         found.plot(plot)
     show.out(found.to_data(), [_table(done), *found.story], as_json=as_json)
-    if done.caught:
-        raise typer.Exit(CAUGHT)
+    if not done.passed:
+        raise typer.Exit(FAILED)
 
 
 def _progress(name: str) -> None:

@@ -38,6 +38,14 @@ Delta = Annotated[str | None, typer.Option("--delta", help="The delta for keys t
 HERE = Path(".")
 
 
+def one_of(epsilon: str | None, within: str | None) -> None:
+    """Refuse a question that does not say how much to spend, or says it twice."""
+    if epsilon is None and within is None:
+        raise UsageError("say how much to spend, or how exact to be", hint="--epsilon 0.1, or --within 50")
+    if epsilon is not None and within is not None:
+        raise UsageError("--epsilon and --within say the same thing twice", hint="give one of the two")
+
+
 def has_place(path: Path) -> None:
     """Refuse an output that cannot be written where it should be: told before the work, and before any charge."""
     folder = path.resolve().parent

@@ -22,8 +22,10 @@ from discreet.cli.attacks import attack_app
 from discreet.cli.audit import audit
 from discreet.cli.bounds import bounds
 from discreet.cli.check import check
-from discreet.cli.flags import HERE, Confidence, Delta, Epsilon, Folder, Ignored, Json, Within, writable
+from discreet.cli.flags import HERE, Confidence, Delta, Epsilon, Folder, Ignored, Json, Within, one_of, writable
+from discreet.cli.histogram import histogram
 from discreet.cli.ledger import ledger_app
+from discreet.cli.ranges import ranges
 from discreet.cli.survey import survey_app
 from discreet.cli.synth import synth_app
 from discreet.errors import BudgetExceeded, DiscreetError, Refused, UsageError
@@ -44,6 +46,8 @@ app.add_typer(synth_app, name="synth")
 app.add_typer(survey_app, name="survey")
 app.add_typer(attack_app, name="attack")
 app.command()(bounds)
+app.command()(histogram)
+app.command()(ranges)
 app.command()(anonymize)
 app.command()(check)
 app.command()(audit)
@@ -147,7 +151,7 @@ def explain(
     """Say what a question would cost, how exact it would be, and why. Free."""
     import discreet
 
-    _one_of(epsilon, within)
+    one_of(epsilon, within)
     found = discreet.open(project)
     with _noted(found):
         told = found.sql(sql).explain(epsilon=epsilon, within=within, confidence=confidence, delta=delta)
@@ -172,7 +176,7 @@ def query(
     """Charge the budget and answer."""
     import discreet
 
-    _one_of(epsilon, within)
+    one_of(epsilon, within)
     found = discreet.open(project)
     for path in (csv, parquet):
         writable(path, found)
@@ -278,13 +282,6 @@ def demo(project: Ignored = HERE, as_json: Json = False) -> None:
 def version(project: Ignored = HERE, as_json: Json = False) -> None:
     """Print the version."""
     show.out({"version": __version__}, __version__, as_json=as_json)
-
-
-def _one_of(epsilon: str | None, within: str | None) -> None:
-    if epsilon is None and within is None:
-        raise UsageError("say how much to spend, or how exact to be", hint="--epsilon 0.1, or --within 50")
-    if epsilon is not None and within is not None:
-        raise UsageError("--epsilon and --within say the same thing twice", hint="give one of the two")
 
 
 def _read(file: Path) -> str:

@@ -158,16 +158,21 @@ def answer(release: Release, standing: Standing) -> list[Any]:
     lines: list[Any] = [table]
     if len(release.rows) > MOST_ROWS:
         lines.append(f"… {len(release.rows) - MOST_ROWS} more rows; --csv FILE writes them all")
-    price = "stored answer: free" if release.cached else f"cost {_spending(release.cost)}"
+    free = "stored answer: free" if release.cached else "derived from earlier answers: free" if release.derived else ""
+    price = free or f"cost {_spending(release.cost)}"
     lines += [
         "",
         f"± is noise: each exact number, taken alone, lies inside with {100 * float(release.confidence):g}% confidence"
         f"{'; ~ marks numbers no larger than theirs' if _some_drowned(release) else ''}.",
-        f"{price}; {_spending(standing.spent)} spent of {_spending(standing.limit)}. "
-        f"Release {release.id}, version {release.version}.",
+        f"{price}; {spent(standing)}. Release {release.id}, version {release.version}.",
     ]
     lines += [f"note: {warning}" for warning in release.warnings]
     return lines
+
+
+def spent(standing: Standing) -> str:
+    """Where a budget stands, in a few words."""
+    return f"{_spending(standing.spent)} spent of {_spending(standing.limit)}"
 
 
 def _some_drowned(release: Release) -> bool:

@@ -13,9 +13,10 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
+from discreet.engines import counted
 from discreet.engines.stored import PERSON, new_file, persons_file
 from discreet.engines.writing import write
-from discreet.errors import UsageError
+from discreet.errors import LedgerFault, UsageError
 
 _ROWS_AT_ONCE = 122_880
 
@@ -28,6 +29,23 @@ def erase(file: Path, tags: Collection[bytes]) -> int:
         _rewrite(file, PERSON, numbers)
         _rewrite(beside, "number", numbers)
     return len(numbers)
+
+
+def erase_counted(folder: Path, tables: Collection[str], tags: Collection[bytes], *, seal: counted.Seal) -> None:
+    """Rewrite what streams over these tables have counted without the persons of these tags.
+
+    A state that cannot be read serves no stream any more, and goes.
+    """
+    for own in sorted((folder / counted.FOLDER).glob("*/")):
+        with counted.alone(own, wait=True):
+            for file in counted.states(own):
+                try:
+                    known = counted.load(own, file.name, seal)
+                except LedgerFault:
+                    counted.discard(file)
+                    continue
+                if known.table in tables:
+                    counted.save(own, known.without(tags), seal, name=file.name)
 
 
 def _numbers(beside: Path, tags: Collection[bytes]) -> list[int]:

@@ -19,8 +19,9 @@ from discreet.lab.anonymize.classes import group
 from discreet.lab.anonymize.coding import Floats, Integers
 from discreet.lab.anonymize.criteria import spreads
 from discreet.lab.anonymize.report import coded
-from discreet.lab.evidence import Evidence, clopper_pearson
+from discreet.lab.evidence import Evidence, clopper_pearson, percent
 from discreet.lab.pictures import curves
+from discreet.lab.words import counted
 from discreet.lab.worlds import wards
 
 #: The k and l of the generated release.
@@ -57,10 +58,11 @@ def background(release: pa.Table, *, quasi: Sequence[str], sensitive: str, facts
         seconds=process_time() - start,
         interval=clopper_pearson(exposed, rows),
         story=(
-            f"Every class holds at least {least} different values of {sensitive}, of the table's {column.size}. Who "
-            f"can rule out {facts} for a person, the right ones, knows the value of {exposed / rows:.1%} of people for "
-            f"certain; with {facts} drawn at random, of {drawn:.1%}.",
-            f"Without the release, {column.size - 1} facts would be needed for anybody.",
+            f"Every class holds at least {counted(least, 'value', 'different values')} of {sensitive}, of the table's "
+            f"{column.size}. Who can rule out {counted(facts, 'value', 'values')} for a person, the right ones, knows "
+            f"the value of {percent(exposed / rows)} of people for certain; with as many drawn at random, of "
+            f"{percent(drawn)}.",
+            f"Without the release, {counted(column.size - 1, 'fact', 'facts')} would be needed for anybody.",
         ),
         details={"facts": facts, "l": least, "values": column.size, "random_facts": drawn, "by_facts": chosen},
         picture=lambda: curves(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from discreet import exact
 from discreet.errors import UsageError
-from discreet.lab.evidence import Evidence, best_under, clopper_pearson
+from discreet.lab.evidence import Evidence, best_under, clopper_pearson, percent
 
 #: Flags name servers by their first word.
 SERVERS = ("exact", "noisy", "discreet")
@@ -118,4 +118,4 @@ def evidence(
 
 def _told(each: Round) -> str:
     refused = f", refused: {each.refused:,}" if each.refused else ""
-    return f"{each.server}: {each.share:.1%} of targets guessed right (answered: {each.answered:,}{refused})"
+    return f"{each.server}: {percent(each.share)} of targets guessed right (answered: {each.answered:,}{refused})"

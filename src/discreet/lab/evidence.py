@@ -18,6 +18,8 @@ class Evidence:
     `success`: the share of targets, or trials, on which it succeeded, of `n`. `chance`: what guessing gives. `bound`:
     the most that any attacker could reach under the claimed guarantee, None where nothing is claimed. `interval`: where
     the true share of successes lies, at `confidence`. `story`: what happened, in sentences. `details`: plain data.
+    `judged`: False where nothing was measured that the success could be held against; then it is neither a leak nor
+    none, and `chance` is only the nearest thing to one.
     """
 
     attack: str
@@ -30,6 +32,7 @@ class Evidence:
     confidence: float = 0.95
     story: tuple[str, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
+    judged: bool = True
     #: Draws the picture as SVG when it is asked for.
     picture: Callable[[], str] | None = None
 
@@ -41,7 +44,7 @@ class Evidence:
     @property
     def breaks(self) -> bool:
         """Whether it surely does better than the guarantee allows or, where nothing is claimed, than chance."""
-        return self.interval[0] > (self.chance if self.bound is None else self.bound)
+        return self.judged and self.interval[0] > (self.chance if self.bound is None else self.bound)
 
     def to_data(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -50,7 +53,7 @@ class Evidence:
             "success": self.success,
             "chance": self.chance,
             "bound": self.bound,
-            "breaks": self.breaks,
+            "breaks": self.breaks if self.judged else None,
             "confidence_interval": list(self.interval),
             "n": self.n,
             "seconds": self.seconds,
@@ -63,11 +66,15 @@ class Evidence:
         # An interval without width was proved, not sampled.
         sure = "exactly" if low == high else f"{percent(low)} to {percent(high)} at {sureness(self.confidence)}"
         told = [
-            f"{self.attack}: succeeds {percent(self.success)} of the time ({sure}, n = {self.n:,}); "
+            f"{self.attack}: there was nothing to try it on, so nothing is shown, neither for nor against"
+            if not self.n
+            else f"{self.attack}: succeeds {percent(self.success)} of the time ({sure}, n = {self.n:,}); "
             f"chance is {percent(self.chance)}"
         ]
         if self.bound is not None:
             told.append(f"the most that anybody could reach under the claimed guarantee is {percent(self.bound)}")
+        if not self.judged:
+            told.append("that cannot be judged: nothing was measured that it could be held against")
         return [*told, *self.story]
 
     def plot(self, path: Path) -> None:
@@ -110,6 +117,14 @@ def best_under(epsilon: float, delta: float = 0.0) -> float:
     """
     grown = math.exp(min(epsilon, 700.0))
     return min(1.0, (grown + delta) / (1 + grown))
+
+
+def twice(epsilon: float, delta: float = 0.0) -> tuple[float, float]:
+    """What a claim says of two tables that differ in one person put in another's place.
+
+    Because: taking one out and putting one in are two steps, P <= e^epsilon (e^epsilon Q + delta) + delta.
+    """
+    return 2 * epsilon, min(1.0, delta * (1 + math.exp(min(epsilon, 700.0))))
 
 
 def clopper_pearson(successes: int, n: int, confidence: float = 0.95) -> tuple[float, float]:

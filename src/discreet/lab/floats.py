@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import UsageError
-from discreet.lab.evidence import Evidence, best_under, clopper_pearson
+from discreet.errors import DiscreetError, UsageError
+from discreet.lab.evidence import Evidence, best_under, clopper_pearson, percent
 from discreet.lab.pictures import bars
 
 Outputs = NDArray[Any]
@@ -32,6 +32,8 @@ Sampler = Callable[[float, float, int], Outputs]
 _GRID, _WINDOW = 2.0**53, 2
 _logarithm = np.frompyfunc(math.log, 1, 1)
 MOST_OUTPUTS = 10_000_000
+#: Whole numbers that leave room for noise in 64 bits; numbers whose differences are still floats.
+_MOST_WHOLE, _MOST = 2**62, 1e300
 #: A sampler that keeps its promise is called broken less than once in ten thousand times.
 CONFIDENCE = 0.9999
 
@@ -46,8 +48,8 @@ def discreet_laplace(value: float, scale: float, size: int) -> Outputs:
     from discreet.mechanisms.bits import system
     from discreet.mechanisms.laplace import DiscreteLaplace
 
-    if value != int(value):
-        raise UsageError("Discreet adds noise to whole numbers only", hint="--values 0,1")
+    if value != int(value) or abs(value) > _MOST_WHOLE:
+        raise UsageError("Discreet adds noise to whole numbers only, of up to 2^62", hint="--values 0,1")
     law = DiscreteLaplace(scale=Fraction(str(scale)))
     return law.release(np.full(size, int(value), dtype=np.int64), l1=1, bits=system())[0]
 
@@ -66,10 +68,10 @@ def sampler_of(name: str) -> Sampler:
         sys.path.insert(0, here)  # a script's own folder is on the path, a command's is not
     try:
         found: Sampler = getattr(import_module(module), function)
-    except ImportError as problem:
-        raise UsageError(f"the module {module!r} cannot be imported ({problem})") from None
     except AttributeError:
         raise UsageError(f"there is no {function!r} in {module!r}") from None
+    except Exception as problem:  # the user's own code: whatever it raises is theirs to read
+        raise UsageError(f"the module {module!r} cannot be imported ({type(problem).__name__}: {problem})") from None
     if not callable(found):
         raise UsageError(f"{name!r} is not a function", hint="def noisy(value, scale, size): ...")
     return found
@@ -153,16 +155,27 @@ def demo() -> Evidence:
 
 
 def _check(values: tuple[float, float], scale: float, n: int) -> None:
-    if len(values) != 2 or values[0] == values[1] or not all(map(math.isfinite, values)):
-        raise UsageError("the attack tells two different values apart", hint="--values 0,1")
-    if not (math.isfinite(scale) and scale > 0):
-        raise UsageError(f"a scale must be above 0, got {scale:g}", hint="--scale 10")
+    if len(values) != 2 or values[0] == values[1] or not all(abs(value) <= _MOST for value in values):
+        raise UsageError(f"the attack tells two different values apart, of up to {_MOST:g}", hint="--values 0,1")
+    if not 1 / _MOST <= scale <= _MOST or not math.isfinite((values[1] - values[0]) / scale):
+        raise UsageError(
+            f"a scale must be above 0 and fit the values, between {1 / _MOST:g} and {_MOST:g}; got {scale:g}",
+            hint="--scale 10",
+        )
     if not 10 <= n <= MOST_OUTPUTS:
         raise UsageError(f"the attack needs 10 to {MOST_OUTPUTS:,} outputs of each value, not {n:,}")
 
 
 def _drawn(sampler: Sampler, value: float, scale: float, n: int) -> Outputs:
-    found = np.asarray(sampler(value, scale, n))
+    try:
+        found = np.asarray(sampler(value, scale, n))
+    except DiscreetError:
+        raise
+    except Exception as problem:  # the user's own code: whatever it raises is theirs to read
+        raise UsageError(
+            f"the sampler failed on ({value:g}, {scale:g}, {n}) with {type(problem).__name__}: {problem}",
+            hint="def noisy(value, scale, size): return value + noise",
+        ) from None
     if found.shape != (n,) or found.dtype.kind not in "iuf" or not np.isfinite(found).all():
         raise UsageError(
             "the sampler must return a vector of so many finite numbers",
@@ -229,7 +242,7 @@ def _story(
 ) -> tuple[str, ...]:
     told = (
         f"Noise of scale {scale:g} by {name} on {values[0]:g} or on {values[1]:g}. The support of floats names the "
-        f"true value for {named[0]:.1%} of single outputs and the wrong one for {named[1]:.1%}."
+        f"true value for {percent(named[0])} of single outputs and the wrong one for {percent(named[1])}."
     )
     if broken:
         return told, "That is no protection, whatever the scale: floats do not lie as closely as real numbers do."

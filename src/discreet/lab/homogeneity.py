@@ -16,8 +16,9 @@ from discreet.lab.anonymize.classes import group
 from discreet.lab.anonymize.criteria import spreads
 from discreet.lab.anonymize.report import coded
 from discreet.lab.anonymized import guesses
-from discreet.lab.evidence import Evidence, clopper_pearson
+from discreet.lab.evidence import Evidence, clopper_pearson, percent
 from discreet.lab.pictures import bars
+from discreet.lab.words import counted
 from discreet.lab.worlds import wards
 
 #: The k of the generated release.
@@ -46,10 +47,9 @@ def homogeneity(release: pa.Table, *, quasi: Sequence[str], sensitive: str) -> E
         seconds=process_time() - start,
         interval=clopper_pearson(exposed, rows),
         story=(
-            f"Everybody in this table is hidden among at least {k - 1} others, and yet {exposed:,} of {rows:,} people "
-            f"are in a class where all have the same {sensitive}: whoever knows them knows it for certain.",
-            f"Guessing the most frequent value of the class is right for {guessed:.1%} of people; without the release, "
-            f"guessing the most frequent of all is right for {without:.1%}.",
+            _story(k, exposed, rows, sensitive),
+            f"Guessing the most frequent value of the class is right for {percent(guessed)} of people; without the "
+            f"release, guessing the most frequent of all is right for {percent(without)}.",
         ),
         details={
             "k": k,
@@ -63,6 +63,21 @@ def homogeneity(release: pa.Table, *, quasi: Sequence[str], sensitive: str) -> E
             f"What a release with k = {k} tells",
             {"known for certain": success, "guessed with it": guessed, "guessed without": without},
         ),
+    )
+
+
+def _story(k: int, exposed: int, rows: int, sensitive: str) -> str:
+    hidden = (
+        f"Everybody in this table is hidden among at least {counted(k - 1, 'other', 'others')}"
+        if k > 1
+        else "Some people in this table are the only ones of their kind"
+    )
+    if not exposed:
+        return f"{hidden}, and nobody is in a class where all have the same {sensitive}."
+    verb, them = ("is", "that person") if exposed == 1 else ("are", "them")
+    return (
+        f"{hidden}, and {'yet ' * (k > 1)}{exposed:,} of {counted(rows, 'person', 'people')} {verb} in a class where "
+        f"all have the same {sensitive}: whoever knows {them} knows it for certain."
     )
 
 

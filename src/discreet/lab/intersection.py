@@ -16,9 +16,10 @@ from discreet.errors import UsageError
 from discreet.lab.anonymize import anonymize
 from discreet.lab.anonymize.coding import Flags
 from discreet.lab.anonymized import values_held
-from discreet.lab.evidence import Evidence, clopper_pearson
+from discreet.lab.evidence import Evidence, clopper_pearson, percent
 from discreet.lab.pictures import bars
 from discreet.lab.reading import columns
+from discreet.lab.words import counted
 from discreet.lab.worlds import wards
 
 #: The k and l of both generated releases.
@@ -59,8 +60,13 @@ def intersection(
         seconds=process_time() - start,
         interval=clopper_pearson(found, n),
         story=(
-            f"Each release alone tells the {sensitive} of {shares[0]:.1%} and {shares[1]:.1%} of the {n:,} people who "
-            f"are in both. Together they tell it of {found / n:.1%}: only one value is in both of a person's classes.",
+            f"Of {counted(n, 'person who is', 'people who are')} in both, each release alone tells the {sensitive} of "
+            f"{percent(shares[0])} and {percent(shares[1])}. "
+            + (
+                f"Together they tell it of {percent(found / n)}: only one value is in both of a person's classes."
+                if found
+                else "Together they tell it of nobody."
+            ),
             f"In the median {np.median(one[fit].sum(axis=1)):g} and {np.median(two[fit].sum(axis=1)):g} values were "
             f"possible, and {np.median(left):g} in both.",
         ),

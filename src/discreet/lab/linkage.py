@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from discreet.lab.worlds.state import State
 
-#: More sets of columns than this are not searched.
-MOST_SETS = 2_000
+#: More sets of columns than this are not searched, and more than that not drawn.
+MOST_SETS, DRAWN = 2_000, 6
 #: Sets of columns are enlarged until one names more than this share of people.
 MOST_PEOPLE = 0.5
 #: From this share of rows on whose value is not on the list a warning is given.
@@ -135,7 +135,10 @@ def search(
         found,
         story=_found(best, whole, len(tried)),
         details={**found.details, "sets": [{"on": list(seen.on), "named": seen.share} for seen in ordered]},
-        picture=lambda: bars("Named by", {"+".join(seen.on): seen.share for seen in ordered[:6]}),
+        picture=lambda: bars(
+            "Named by" + f", the best {DRAWN} of {len(ordered):,} sets of columns" * (len(ordered) > DRAWN),
+            {"+".join(seen.on): seen.share for seen in ordered[:DRAWN]},
+        ),
     )
 
 
@@ -244,7 +247,7 @@ def _governor(state: State) -> tuple[str, dict[str, Any]]:
     told = (
         f"The governor, {him['name']}: {counts[0]} voters were born on his day, {counts[1]} of them are men, "
         f"{counts[2]} lives in his ZIP code. The hospital treated him for {stays['diagnosis'][0]}. "
-        f"Like him, {alone:.0%} of the state's {state.people.num_rows:,} people are alone with their ZIP code, "
+        f"Like him, {percent(alone)} of the state's {state.people.num_rows:,} people are alone with their ZIP code, "
         "birth date and sex."
     )
     found = {"same_birth": counts[0], "of_them_men": counts[1], "of_them_in_his_zip": counts[2]}

@@ -20,8 +20,9 @@ from discreet.lab.anonymize.classes import Classes, group, group_codes
 from discreet.lab.anonymize.coding import Coded, Floats, Integers
 from discreet.lab.anonymize.ladders import automatic
 from discreet.lab.anonymize.report import coded
-from discreet.lab.evidence import Evidence, clopper_pearson
+from discreet.lab.evidence import Evidence, clopper_pearson, percent
 from discreet.lab.pictures import bars
+from discreet.lab.words import counted
 from discreet.lab.worlds import wards
 
 
@@ -92,12 +93,14 @@ def minimality(
 
 def _story(joined: int, named: int, success: float, chance: float, sensitive: str, l: int) -> tuple[str, ...]:  # noqa: E741
     if not named:
-        return (f"Nobody could be named: {joined:,} classes were joined for the sake of l = {l}.",)
+        why = f"{joined:,} times, and it tells of nobody" if joined else "nowhere"
+        return (f"Nobody could be named. Classes were joined for the sake of l = {l}: {why}.",)
     return (
-        f"{joined:,} times classes were published as one because in one of them more than 1 in {l} had the protected "
-        f"{sensitive}. The release shows {chance:.1%} of these people with it.",
-        f"Who knows the rule and the size of each class names {named:,} people, and {success:.1%} of them have it: the "
-        f"release promised that nobody could say so of more than {1 / l:.0%}.",
+        f"In {counted(joined, 'place', 'places')} classes were published as one because in one of them more than 1 in "
+        f"{l} had the protected {sensitive}. The release shows {percent(chance)} of these people with it.",
+        f"Who knows the rule and the size of each class names {counted(named, 'person', 'people')}, and "
+        f"{percent(success)} of them have it: the release promised that nobody could say so of more than "
+        f"{percent(1 / l)}.",
     )
 
 

@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from html import escape
 
-WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 640.0, 360.0, 64.0, 20.0, 40.0, 56.0
-#: About how wide a letter is.
-_LETTER = 7.0
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 640.0, 376.0, 64.0, 20.0, 60.0, 56.0
+#: About how wide a letter is where it is largest: on a page on a phone.
+_LETTER = 8.2
 _STYLE = (
     "text{font:12px system-ui,sans-serif}:root{color:#222;background:#fff}"
     "@media(prefers-color-scheme:dark){:root{color:#ddd;background:#181818}}"
@@ -54,15 +54,21 @@ def curves(
         return LEFT + (value - first) / span * (_right(marks) - LEFT)
 
     parts = [_axis(low, high, _right(marks))]
+    legend = LEFT + 8
     for place, (name, values) in enumerate(lines.items()):
         colour = COLOURS[place % len(COLOURS)]
         points = " ".join(
             f"{across_at(where):.1f},{_height(value, low, high):.1f}" for where, value in zip(at, values, strict=True)
         )
         parts.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        parts.append(_text(LEFT + 8 + 150 * place, TOP - 8, name, fill=colour))
+        parts.append(_text(legend, TOP - 16, name, fill=colour))
+        legend += _LETTER * len(name) + 20
+    free = -1.0
     for where, value in list(zip(at, x, strict=True))[:: max(1, len(at) // 8)]:
-        parts.append(_text(across_at(where), HEIGHT - BOTTOM + 18, f"{value:g}", anchor="middle"))
+        told, middle = f"{value:g}", across_at(where)
+        if middle - _LETTER * len(told) / 2 > free:  # no number over another
+            parts.append(_text(middle, HEIGHT - BOTTOM + 18, told, anchor="middle"))
+            free = middle + _LETTER * len(told) / 2 + 4
     parts.append(_text((LEFT + WIDTH) / 2, HEIGHT - 12, across, anchor="middle"))
     return _svg(title, "".join([*parts, *_marks(marks or {}, low, high)]))
 
@@ -78,11 +84,12 @@ def against(
 
     `bounds`: what a claimed guarantee allows, a second mark, for those values that it bounds.
     """
-    step = min(52.0, (HEIGHT - TOP - 28) / max(1, len(values)))
-    left, right = 200.0, WIDTH - 56.0
+    start = TOP - 20  # one bar's name stands beside it: nothing is written over the first
+    step = min(52.0, (HEIGHT - start - 48) / max(1, len(values)))
+    left, right = _LETTER * max(map(len, values), default=0) + 16, WIDTH - 56.0
     parts = []
     for place, (name, (value, other)) in enumerate(values.items()):
-        top = TOP + place * step
+        top = start + place * step
         width, at = ((right - left) * min(max(share, 0.0), 1.0) for share in (value, other))
         parts.append(
             f'<rect x="{left}" y="{top:.1f}" width="{width:.1f}" height="{0.6 * step:.1f}" fill="{COLOURS[0]}"/>'
@@ -97,10 +104,10 @@ def against(
             _text(left - 10, top + 0.3 * step + 4, name, anchor="end")
             + _text(left + end + 8, top + 0.3 * step + 4, _shown(value, 1.0))
         )
-    below = TOP + len(values) * step + 12
+    below = start + len(values) * step + 12
     parts.append(_text(left, below, f"line: {mark}", fill=COLOURS[1]))
     if bounds:
-        parts.append(_text(left + 190, below, "broken line: the most the claim allows", fill=COLOURS[2]))
+        parts.append(_text(left, below + 18, "broken line: the most the claim allows", fill=COLOURS[2]))
     return _svg(title, "".join(parts))
 
 
@@ -147,7 +154,7 @@ def _marks(marks: Mapping[str, float], low: float, high: float) -> list[str]:
     found, right, free = [], _right(marks), HEIGHT
     for name, value in sorted(marks.items(), key=lambda mark: mark[1]):
         y = _height(value, low, high)
-        free = min(y + 4, free - 15)
+        free = min(y + 4, free - 18)
         found.append(
             f'<line x1="{LEFT}" x2="{right:.1f}" y1="{y:.1f}" y2="{y:.1f}" stroke="{COLOURS[1]}" '
             'stroke-dasharray="6 4"/>' + _text(right + 6, free, f"{name} {_shown(value, high)}", fill=COLOURS[1])

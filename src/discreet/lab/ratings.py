@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.errors import UsageError
-from discreet.lab.evidence import Evidence, clopper_pearson
+from discreet.lab.evidence import Evidence, clopper_pearson, percent
 from discreet.lab.pictures import bars
 from discreet.lab.reading import columns
 from discreet.lab.records import COLUMNS, Floats, Integers, Known, Records, index, known_of
+from discreet.lab.words import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -134,10 +135,15 @@ def _evidence(
         seconds=seconds,
         interval=clopper_pearson(found, n),
         story=(
-            f"Somebody who knows {count} ratings of a person ({wrong} of them wrong, {when}) picks that person's "
-            f"record out of {records.users:,} and is sure of it in {found / n:.1%} of cases; "
-            f"in {misled / n:.1%} they are sure and wrong.",
-            "The record has no name, and needs none: whoever finds it reads everything else that the person rated.",
+            f"Somebody who knows {counted(count, 'rating', 'ratings')} of a person ({wrong or 'none'} of them wrong, "
+            f"{when}) picks that person's "
+            f"record out of {records.users:,} and is sure of it in {percent(found / n)} of cases; "
+            f"in {percent(misled / n)} they are sure and wrong.",
+            *(
+                ["The record has no name, and needs none: whoever finds it reads everything else the person rated."]
+                if found
+                else []
+            ),
         ),
         details={
             "known": count,
@@ -171,8 +177,11 @@ def recognise(
     if truth is None:
         right = len(found)
     else:
-        told = columns(about, [names[0], truth], of="the file about people")
-        owner = dict(zip(told[names[0]].to_pylist(), map(str, told[truth].to_pylist()), strict=True))
+        # One by one: the people may be called by their user's name themselves.
+        called, owned = (
+            columns(about, [each], of="the file about people")[each].to_pylist() for each in (names[0], truth)
+        )
+        owner = dict(zip(called, map(str, owned), strict=True))
         right = sum(str(user) == owner[person] for person, user in found.items())
     what = "stands out" if truth is None else "is found, and is the right one"
     n = len(guesses)
@@ -183,7 +192,7 @@ def recognise(
         n=n,
         seconds=time.process_time() - began,
         interval=clopper_pearson(right, n),
-        story=(f"For {right:,} of {n:,} people one record out of {records.users:,} {what}.",),
+        story=(f"For {right:,} of {counted(n, 'person', 'people')} one record out of {records.users:,} {what}.",),
         details={
             "users": records.users,
             "ratings": len(records.user),
@@ -213,8 +222,8 @@ def demo() -> Evidence:
         for count, wrong, days in ((8, 2, 14), (2, 0, 3), (8, 2, None))
     )
     told = (
-        f"Two ratings, with days known to 3, are enough for {two.success:.0%}; "
-        f"eight without any day for {undated.success:.0%}."
+        f"Two ratings, with days known to 3, are enough for {percent(two.success)}; "
+        f"eight without any day for {percent(undated.success)}."
     )
     shares = {
         "8 known, 2 wrong, 14 days": main.success,

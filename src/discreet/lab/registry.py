@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
-from discreet.lab.evidence import Evidence, best_under, clopper_pearson
+from discreet.lab.evidence import Evidence, best_under, clopper_pearson, percent
 
 #: A run that says that what should stand has fallen is wrong less often than this.
 DOUBT = 1e-6
@@ -192,7 +192,7 @@ def floats() -> Evidence:
 
     found = lab.demo()
     ours = lab.floats(lab.sampler_of("discreet"), values=(0, 1), scale=10.0, n=found.n, name="discreet")
-    told = f"On Discreet's integer noise the same test names the value {ours.success:.1%} of the time."
+    told = f"On Discreet's integer noise the same test names the value {percent(ours.success)} of the time."
     return replace(
         found,
         seconds=found.seconds + ours.seconds,

@@ -24,7 +24,7 @@ _MORE = """
 .card svg { max-width: 40rem; }
 .card svg text { font-size: 14px; paint-order: stroke; stroke: var(--paper); stroke-width: 4px;
   stroke-linejoin: round; }
-.facts { grid-template-columns: repeat(auto-fill, minmax(10rem, 1fr)); }
+.facts { grid-template-columns: repeat(auto-fill, minmax(9rem, 1fr)); }
 :root { --third: #4e7d2f; --fourth: #8a4a8f; --fifth: #7a6a00; }
 @media screen and (prefers-color-scheme: dark) { :root { --third: #a3cc84; --fourth: #d3a3d7; --fifth: #cfc05a; } }
 .title { display: flex; flex-wrap: wrap; gap: .25rem 1rem; align-items: baseline; justify-content: space-between; }
@@ -113,7 +113,7 @@ def _section(listed: Listed, evidence: Evidence) -> str:
     low, high = evidence.interval
     facts = {
         "success": percent(evidence.success),
-        f"between, at {sureness(evidence.confidence)}": f"{percent(low)} and {percent(high)}",
+        f"between, at {sureness(evidence.confidence)}": f"{percent(low)} to {percent(high)}",
         "chance": percent(evidence.chance),
         "the claim allows": "no claim" if evidence.bound is None else percent(evidence.bound),
         "tried": f"{evidence.n:,}",

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.errors import UsageError
-from discreet.lab.evidence import Evidence, clopper_pearson
+from discreet.lab.evidence import Evidence, clopper_pearson, percent
 from discreet.lab.matching import Matching, at, listed, match, times
 from discreet.lab.pictures import bars
+from discreet.lab.words import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -96,16 +97,22 @@ def _exposed(matching: Matching) -> Exposed:
 
 
 def _story(exposed: Exposed, on: Sequence[str]) -> tuple[str, ...]:
-    rows, people, lone = exposed.rows, exposed.people, max(1, exposed.sample_unique)
+    rows, people, lone = exposed.rows, exposed.people, exposed.sample_unique
+    alone = "Nobody looks unique within the sample."
+    if lone:
+        alone = (
+            f"{percent(lone / rows)} look unique within the sample. Of these "
+            f"{percent(exposed.population_unique_too / lone)} are unique among all people, and a name picked from "
+            f"those that fit is right {percent(exposed.guess_is_right)} of the time."
+        )
     return (
-        f"{rows:,} of {people:,} people ({rows / people:.1%}) were published without names. Somebody who has "
-        f"everybody's {listed(on)} names {exposed.named / rows:.1%} of them; had all been published, it would be "
-        f"{exposed.unique_in_population:.1%}.",
-        f"{exposed.sample_unique / rows:.1%} look unique within the sample. Of these "
-        f"{exposed.population_unique_too / lone:.1%} are unique among all people, and a name picked from those that "
-        f"fit is right {exposed.guess_is_right:.1%} of the time.",
-        f"For somebody who may or may not be in the sample the risk is {exposed.named / people:.2%}: sampling lowers "
-        "that average, and does nothing for those who are in it.",
+        f"{rows:,} of {counted(people, 'person', 'people')} ({percent(rows / people)}) "
+        f"{'was' if rows == 1 else 'were'} published without names. Somebody who has everybody's {listed(on)} names "
+        f"{percent(exposed.named / rows)} of them; had all been published, it would be "
+        f"{percent(exposed.unique_in_population)}.",
+        alone,
+        f"For somebody who may or may not be in the sample the risk is {percent(exposed.named / people)}: sampling "
+        "lowers that average, and does nothing for those who are in it.",
     )
 
 

@@ -240,7 +240,7 @@ class Ledger:
                 return self.state.charges[held.id]
             account = self._chargeable(population, table, version)
             if stream is not None:
-                body["stream"] = rows.checked(self.state, table, stream)
+                body["stream"] = rows.checked(self.state, table, event, stream)
             if quota is not None:
                 check_quota(account, analyst, needed=exact.number(price, name="epsilon"), quota=quota)
             decision = account.decide((table, version), region=region, cost=cost)
@@ -367,6 +367,11 @@ class Ledger:
             charge = self.state.charges[held.id]
             self._chargeable(charge.population, charge.table, charge.version)
             return rows.enter(self._journal, held, number=number, kept=kept, payload=payload)
+
+    def drawn(self, id_: str) -> list[str]:
+        """What was drawn of a stream so far, the oldest first, as it was stored."""
+        with self._journal.section():
+            return [self._payload(row.id) for row in self.state.streams[id_].rows]
 
     def locked(self, table: str) -> bool:
         """Whether a table waits for its owner."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from discreet.accounting.events import Loss, Reserved
+from discreet.accounting.events import Gaussian, Laplace, Loss, Reserved
 from discreet.accounting.filter import Cost
 from discreet.ledger.account import Key
 
@@ -97,6 +97,7 @@ class Stream:
     id: str
     table: str
     name: str
+    event: Laplace | Gaussian
     count: int
     of: dict[str, Any]
     rows: list[Row] = field(default_factory=list)

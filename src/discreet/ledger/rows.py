@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from discreet.accounting.events import Event, Gaussian, Laplace
 from discreet.errors import LedgerFault, UsageError
 from discreet.ledger.checked import json_object, readable
 from discreet.ledger.journal import Journal, sha256_of
@@ -19,8 +20,10 @@ from discreet.ledger.records import Stream
 from discreet.ledger.state import State
 
 
-def checked(state: State, table: str, wanted: dict[str, Any]) -> dict[str, Any]:
+def checked(state: State, table: str, event: Event, wanted: dict[str, Any]) -> dict[str, Any]:
     """What a charge says of its stream: {"name", "count", "of"}; refused where the name is taken."""
+    if not isinstance(event, Laplace | Gaussian):
+        raise UsageError("a stream is noise of one law on a linear map")
     name, count = readable(wanted["name"], what="a stream's name"), wanted["count"]
     known = state.stream(table, name)
     if known is not None and not known.closed:

@@ -244,7 +244,7 @@ class State:
             event = cast(events.Reserved, events.from_data(body["event"]))
             self.reservations[charge.id] = Reservation(id=charge.id, event=event)
         if "stream" in body:
-            self._stream(charge, **body["stream"])
+            self._stream(charge, events.from_data(body["event"]), **body["stream"])
         if charge.analyst is not None:
             paid = (charge.analyst, body["price"])
             account.prices[paid] = account.prices.get(paid, 0) + 1
@@ -287,11 +287,15 @@ class State:
         account.seq = entry.seq
         return Touched(populations=(account.name,))
 
-    def _stream(self, charge: Charge, *, name: str, count: int, of: dict[str, Any]) -> None:
+    def _stream(self, charge: Charge, event: events.Event, *, name: str, count: int, of: dict[str, Any]) -> None:
         known = self.stream(charge.table, name)
+        if not isinstance(event, events.Laplace | events.Gaussian):
+            raise ValueError("a stream without noise on a linear map")
         if (known is not None and not known.closed) or type(count) is not int or count < 1:
             raise ValueError("a stream under a name that is taken, or without rows")
-        self.streams[charge.id] = Stream(id=charge.id, table=charge.table, name=name, count=count, of=dict(of))
+        self.streams[charge.id] = Stream(
+            id=charge.id, table=charge.table, name=name, event=event, count=count, of=dict(of)
+        )
 
     def _row(self, body: dict[str, Any], entry: Entry) -> Touched:
         held = self.streams[body["id"]]
@@ -304,12 +308,16 @@ class State:
 
     def _close_reservations(self) -> None:
         """Steps of a history that is not the only one may have been drawn elsewhere: none follows here."""
-        for held in (*self.reservations.values(), *self.streams.values()):
+        for held in self.reservations.values():
             held.closed = True
+        for stream in self.streams.values():
+            stream.closed = True
 
     def _failure(self, body: dict[str, Any]) -> Touched:
-        for held in filter(None, (self.reservations.get(body["id"]), self.streams.get(body["id"]))):
-            held.closed = True
+        if body["id"] in self.reservations:
+            self.reservations[body["id"]].closed = True
+        if body["id"] in self.streams:
+            self.streams[body["id"]].closed = True
         table = self.charges[body["id"]].table
         self.failures[table] = self.failures.get(table, 0) + 1
         return Touched()

@@ -18,7 +18,7 @@ import numpy as np
 from discreet.errors import LedgerFault
 from discreet.inference.elimination import Shape
 from discreet.inference.fit import Fitted, Measured
-from discreet.program import Candidate, Law
+from discreet.cut import Candidate, Law
 from discreet.synth.first import First
 from discreet.synth.fitting import (
     Axes,

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from discreet.accounting.events import Reserved
 from discreet.inference.facts import Measured
-from discreet.program import Cut, Program
+from discreet.cut import Cut
+from discreet.program import Program
 from discreet.synth.attribute import Attribute
 
 #: A value whose noisy count is below so many standard deviations is kept with the other rare ones.

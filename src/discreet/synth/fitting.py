@@ -17,7 +17,8 @@ from discreet.inference.candidates import projections
 from discreet.inference.fit import Fitted, Measured, fit
 from discreet.inference.tree import Calibrated
 from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.program import Candidate, Law, Program
+from discreet.cut import Candidate, Law
+from discreet.program import Program
 from discreet.synth.attribute import Attribute
 from discreet.synth.constraints import Constraints
 from discreet.synth.first import First, first, shares

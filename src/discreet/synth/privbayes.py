@@ -17,7 +17,7 @@ import numpy as np
 from discreet.inference.facts import Measured
 from discreet.inference.fit import Fitted
 from discreet.inference.junction import cells
-from discreet.program import Law
+from discreet.cut import Law
 from discreet.synth.first import First
 from discreet.synth.fitting import Axes, Fit, Task, between, candidates, fitted, histograms_again, shaped
 from discreet.synth.independent import independent

@@ -94,15 +94,18 @@ def _data(found: list[Found]) -> dict[str, Any]:
 
 
 def _lines(found: list[Found], report: Path | None) -> list[str]:
+    from discreet.lab.evidence import percent
+
     width = max(len(listed.name) for listed, _ in found)
     lines = []
     for listed, evidence in found:
         share = listed.withstood(evidence)
-        held = listed.stands + ("" if share is None else f" ({share:.1%})")
+        held = listed.stands + ("" if share is None else f" ({percent(share)})")
         stands = "FALLS TOO" if listed.falls_too(evidence) else "stands"
         word, what = ("falls", f"{listed.falls}; {stands}: {held}") if evidence.breaks else (stands, held)
         lines.append(
-            f"{listed.name:{width}}  {word:6}  {evidence.success:6.1%} (chance {evidence.chance:5.1%})  {what}"
+            f"{listed.name:{width}}  {word:6}  {percent(evidence.success):>6} "
+            f"(chance {percent(evidence.chance):>7})  {what}"
         )
     broken = sum(evidence.breaks for _, evidence in found)
     seconds = sum(evidence.seconds for _, evidence in found)

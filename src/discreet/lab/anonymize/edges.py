@@ -1,19 +1,30 @@
 """Where a cut between two neighbouring values is written: at the roundest point between them, which nobody need have.
 
 A label made of the values themselves would publish single people's birth dates and wages. Between 1961-03-07 and
-1961-07-19 a cut is written 1961-04-01; between 51,234 and 58,112 it is 55,000; between `Bern` and `Bonn`, `Bo`.
+1961-07-19 a cut is written 1961-04-01; between 51,234 and 58,112 it is 55,000; between `Bern` and `Bonn`, `Bo`; between
+10:07:31 and 10:52:09 o'clock, 10:30. The neighbours are those of the box that is cut: what others have does not matter.
 """
 
 from __future__ import annotations
 
-from datetime import date, datetime, timedelta
+from bisect import bisect_left
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal, localcontext
 from typing import Any
+
+import pyarrow as pa
+
+from discreet.lab.anonymize.clocks import clock, clock_text, clock_value
 
 #: A gap of 10^e surely holds a multiple of 10^(e - 1): so many powers of ten are tried, from 10^(e + 1) on.
 _POWERS = 4
 #: More digits than two numbers of any column have together.
 _DIGITS = 200
+#: Steps of times and durations in microseconds, the roundest first.
+_CLOCK = [
+    times * 1_000_000
+    for times in (8_640_000, 864_000, 86_400, 43_200, 21_600, 10_800, 3_600, 1_800, 600, 300, 60, 30, 10, 5, 1)
+] + [times * 10**place for place in range(5, -1, -1) for times in (5, 1)]
 
 
 def edge(below: Any, above: Any) -> str:
@@ -23,30 +34,58 @@ def edge(below: Any, above: Any) -> str:
     ('55000', '25', '1.5', 'Bo')
     >>> edge(date(1961, 3, 7), date(1961, 7, 19)), edge(date(1961, 3, 7), date(1974, 7, 19))
     ('1961-04-01', '1970-01-01')
+    >>> edge(time(10, 7, 31), time(10, 52, 9)), edge(timedelta(hours=20), timedelta(hours=30))
+    ('10:30:00', '24:00:00')
     """
+    return _point(below, above)[1]
+
+
+def place(values: pa.Array, first: int, last: int) -> int:
+    """From which of the places after `first`, up to `last`, values are beyond the edge between these two."""
+    point = _point(values[first].as_py(), values[last].as_py())[0]
+    return bisect_left(range(last), point, lo=first + 1, key=lambda where: values[where].as_py())
+
+
+def _point(below: Any, above: Any) -> tuple[Any, str]:
+    """The edge as a value like the others, and as it is written."""
     if isinstance(above, int | float | Decimal):
         return _number(below, above)
     if isinstance(above, date):  # a moment is a date, too
-        return str(next((point for point in _starts(below) if below < point < above), above))
+        found: Any = next((point for point in _starts(below) if below < point < above), above)
+        return found, str(found)
     if isinstance(above, str):
-        return next(above[:size] for size in range(1, len(above) + 1) if above[:size] > below)
-    return str(above)
+        found = next(above[:size] for size in range(1, len(above) + 1) if above[:size] > below)
+        return found, found
+    if isinstance(above, time | timedelta):
+        return _ticks(below, above)
+    return above, str(above)
 
 
-def _number(below: Any, above: Any) -> str:
+def _number(below: Any, above: Any) -> tuple[Any, str]:
     """The multiple of the largest step 10^e or 5 * 10^(e - 1) that lies between."""
     low, high = (Decimal(str(value)) for value in (below, above))
     if not (low.is_finite() and high.is_finite()):
-        return str(above)
+        return above, str(above)
     with localcontext(prec=_DIGITS):
         most = (high - low).adjusted() + 1
         for exponent in range(most, most - _POWERS, -1):
             for step in (Decimal(10) ** exponent, 5 * Decimal(10) ** (exponent - 1)):
                 point = low // step * step
                 point += step * (point <= low)  # // rounds towards zero
-                if below < type(above)(point) < above and (not isinstance(above, int) or point == int(point)):
-                    return format(point.normalize(), "f")
-    return str(above)
+                value = type(above)(point)
+                if below < value < above and (not isinstance(above, int) or point == value):
+                    return value, format(point.normalize(), "f")
+    return above, str(above)
+
+
+def _ticks(below: Any, above: Any) -> tuple[Any, str]:
+    """A time of day or a duration: the multiple of the roundest step that lies between."""
+    low, high = clock(below), clock(above)
+    for step in _CLOCK:
+        point = (low // step + 1) * step
+        if point < high:
+            return clock_value(point, like=above), clock_text(point)
+    return above, clock_text(high)
 
 
 def _starts(moment: date) -> list[date]:

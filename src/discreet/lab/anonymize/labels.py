@@ -1,7 +1,7 @@
 """What a release writes instead of a value, and which values such a label may stand for.
 
-`34`, `30-39`, `<30`, `>=65`, `[1.5, 2.5)`, `[1980-01-01, 1980-07-01)`, `[Be, Bo)`, `148**`, `{a|b}`, `{a..f}` (all
-between, in sorted order), `*`, `not NULL`, and any of them followed by ` or NULL`.
+`34`, `30-39`, `<30`, `>=65`, `[1.5, 2.5)`, `[1980-01-01, 1980-07-01)`, `[9:30:00, 10:00:00)`, `[Be, Bo)`, `148**`,
+`{a|b}`, `{a..f}` (all between, in sorted order), `*`, `not NULL`, and any of them followed by ` or NULL`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from discreet.lab.anonymize.clocks import clock, is_clock, read_clock
 from discreet.lab.anonymize.coding import NULL, Coded, Flags
 from discreet.lab.anonymize.edges import edge
 
@@ -27,37 +28,53 @@ _INTERVAL = re.compile(r"^\[(.+), (.+)([\])])$")
 _SIDE = re.compile(r"^(<=|>=|<|>|≤|≥)\s*(.+)$")
 
 
-def between(column: Coded, low: int, high: int, *, shared: Flags) -> str:
+#: The codes next to a cut on its two sides, among the rows that were cut.
+Neighbours = tuple[int, int]
+
+
+def between(
+    column: Coded,
+    low: int,
+    high: int,
+    *,
+    shared: Flags,
+    start: Neighbours | None = None,
+    end: Neighbours | None = None,
+) -> str:
     """The label of what the cuts left to a class: values from code `low` to code `high`.
 
     `shared`: the codes that so many rows have that a value may be written as it is. Other values are never written:
     a span is told by its cuts, each at a round point between two values, and has no end where no cut was made.
+    `start`, `end`: between which codes the two cuts were made, if not between neighbours in the whole column.
     """
     last = len(column.values)
     if low == 0 and high == column.size - 1:
         return column.texts_of(0) if column.size == 1 else ANY
     if high == last:
-        return between(column, low, last - 1, shared=shared) + OR_NULL if low < last else NULL
+        return between(column, low, last - 1, shared=shared, start=start) + OR_NULL if low < last else NULL
     if low == high:  # a class with a single value: all its rows have it
         return column.texts_of(low)
     if not column.ordered and high - low < LISTED and shared[low : high + 1].all():
         return among(column.values[low : high + 1].to_pylist())
-    return _span(column, low, high)
+    return _span(
+        column,
+        None if low == 0 else start or (low - 1, low),
+        None if high == last - 1 else end or (high, high + 1),
+    )
 
 
-def _span(column: Coded, low: int, high: int) -> str:
+def _span(column: Coded, cut: Neighbours | None, other: Neighbours | None) -> str:
     """Values between two cuts, or on one side of one."""
-    values = column.values
-    last = len(values) - 1
-    if low == 0 and high == last:
+    start, end = (
+        None if each is None else edge(*(column.values[code].as_py() for code in each)) for each in (cut, other)
+    )
+    if start is None and end is None:
         return ANY_VALUE
-    start = None if low == 0 else edge(values[low - 1].as_py(), values[low].as_py())
-    end = None if high == last else edge(values[high].as_py(), values[high + 1].as_py())
     if start is None:
         return f"<{end}"
     if end is None:
         return f">={start}"
-    if start.isdecimal() and end.isdecimal() and isinstance(values[low].as_py(), int):
+    if start.isdecimal() and end.isdecimal() and pa.types.is_integer(column.values.type):
         return f"{start}-{int(end) - 1}"
     return f"[{start}, {end})"
 
@@ -93,13 +110,13 @@ def _stands(label: str, text: str, value: Any) -> bool:
     if (span := _SPAN.match(label)) and _is_number(value):
         return bool(int(span[1]) <= value <= int(span[2]))
     if interval := _INTERVAL.match(label):
-        low, high = _like(interval[1], value), _like(interval[2], value)
+        low, high, value = _like(interval[1], value), _like(interval[2], value), _plain(value)
         if low is None or high is None:
             return False
         return bool(low <= value and (value <= high if interval[3] == "]" else value < high))
     if side := _SIDE.match(label):
         edge = _like(side[2], value)
-        return edge is not None and _beside(side[1], value, edge)
+        return edge is not None and _beside(side[1], _plain(value), edge)
     if label.startswith("{") and label.endswith("}"):
         return _is_among(label[1:-1], text)
     if label.endswith(ANY):
@@ -135,8 +152,15 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) or type(value).__name__ == "Decimal"
 
 
+def _plain(value: Any) -> Any:
+    """A value as it is compared with what a label says."""
+    return clock(value) if is_clock(value) else value
+
+
 def _like(text: str, value: Any) -> Any:
     """The text as a value of the same kind; None where it is none."""
+    if is_clock(value):
+        return read_clock(text)
     try:
         return pa.scalar(text).cast(pa.scalar(value).type if not _is_number(value) else pa.float64()).as_py()
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):

@@ -1,7 +1,8 @@
 """Hierarchies made from a column's values alone, never from their frequencies or from another column.
 
-Numbers: bins whose width doubles, aligned at zero. Dates: day, month, year, decade. Codes of one length, such as ZIP
-codes: one more letter masked at each level. Other categories: neighbours in sorted order, four groups into one.
+Numbers: bins whose width doubles, aligned at zero. Dates: day, month, year, decade. Times and durations: a minute, ten,
+an hour, and on. Codes of one length, such as ZIP codes: one more letter masked at each level. Other categories:
+neighbours in sorted order, four groups into one, told by words of the column itself.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
+from discreet.lab.anonymize.clocks import clock, clock_text, is_clock
 from discreet.lab.anonymize.coding import NULL, Coded
 from discreet.lab.anonymize.hierarchy import Hierarchy, build
 from discreet.lab.anonymize.labels import ANY, among
@@ -20,6 +22,8 @@ from discreet.lab.anonymize.labels import ANY, among
 BINS = 20
 #: So many groups of categories become one at the next level.
 JOINED = 4
+#: The widths of bins of times and durations, in microseconds: a minute, ten, an hour, six, a day, ten, a hundred.
+CLOCK = [1_000_000 * seconds for seconds in (60, 600, 3_600, 21_600, 86_400, 864_000, 8_640_000)]
 #: Codes are masked letter by letter if all have this many letters at least and at most.
 CODE = range(3, 13)
 
@@ -42,6 +46,8 @@ def _steps(values: list[Any]) -> Iterator[list[str]]:
         return _binned(values)
     if isinstance(values[0], date):
         return _dated(values)
+    if is_clock(values[0]):
+        return _clocked(values)
     return _joined(list(map(str, values)))
 
 
@@ -80,6 +86,13 @@ def _dated(values: list[Any]) -> Iterator[list[str]]:
     yield [f"{value.year:04d}-{value.month:02d}" for value in values]
     yield [f"{value.year:04d}" for value in values]
     yield [f"{value.year // 10 * 10:04d}s" for value in values]
+
+
+def _clocked(values: list[Any]) -> Iterator[list[str]]:
+    ticks = list(map(clock, values))
+    for width in CLOCK:
+        starts = [tick // width * width for tick in ticks]
+        yield [f"[{clock_text(start)}, {clock_text(start + width)})" for start in starts]
 
 
 def _are_codes(texts: list[str]) -> bool:

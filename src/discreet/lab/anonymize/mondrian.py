@@ -16,9 +16,12 @@ import numpy.typing as npt
 from discreet.lab.anonymize.classes import Classes
 from discreet.lab.anonymize.coding import Coded, Flags, Integers
 from discreet.lab.anonymize.criteria import Criteria
+from discreet.lab.anonymize.edges import place
 from discreet.lab.anonymize.measures import spread
 
 Codes = npt.NDArray[np.int32]
+#: A cut: its column, and the codes that rows have next to it on its two sides.
+_Where = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -31,6 +34,9 @@ class _Boxes:
     #: `low[column, box]`, `high[column, box]`: the codes that its cuts leave to a box, whether or not a row has them.
     low: Integers
     high: Integers
+    #: `start[column, box]`, `end[column, box]`: the numbers of the cuts at its two sides, -1 where there is none.
+    start: Integers
+    end: Integers
 
     @property
     def lengths(self) -> Integers:
@@ -43,10 +49,15 @@ class _Boxes:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Cuts:
-    """Where each box is cut: codes under `below` of `column` go to one half. Column -1: it is not."""
+    """Where each box is cut: codes under `below` of `column` go to one half. Column -1: it is not.
+
+    `first`, `last`: the codes that rows of the box have next to the cut, on its two sides.
+    """
 
     column: Integers
     below: Integers
+    first: Integers
+    last: Integers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -54,11 +65,15 @@ class Tiles:
     """Classes, and what the cuts left to each: codes from `low[column, number]` to `high[column, number]`.
 
     The tiles of all classes cover everything that a row could hold, so that they tell no more than the cuts do.
+    `start`, `end`: the numbers of the cuts around each, -1 where there is none; `cuts[number]`: between which codes.
     """
 
     classes: Classes
     low: Integers
     high: Integers
+    start: Integers
+    end: Integers
+    cuts: list[tuple[int, int]]
 
 
 def partition(columns: Sequence[Coded], sensitive: Sequence[Coded], criteria: Criteria) -> Classes:
@@ -82,10 +97,12 @@ def tiles(columns: Sequence[Coded], sensitive: Sequence[Coded], criteria: Criter
         starts=np.zeros(1, dtype=np.int64),
         low=np.zeros((len(columns), 1), dtype=np.int64),
         high=np.array([[column.size - 1] for column in columns], dtype=np.int64),
+        start=np.full((len(columns), 1), -1, dtype=np.int64),
+        end=np.full((len(columns), 1), -1, dtype=np.int64),
     )
     ids, number = np.empty(count, dtype=np.int64), 0
-    lows: list[Integers] = []
-    highs: list[Integers] = []
+    sides: list[list[Integers]] = []
+    made: dict[_Where, tuple[int, int]] = {}
     while len(boxes.starts):
         cuts = _choose(boxes, widths, sensitive if criteria.needs_sensitive else (), criteria)
         ended = cuts.column < 0
@@ -93,11 +110,31 @@ def tiles(columns: Sequence[Coded], sensitive: Sequence[Coded], criteria: Criter
         done = ended[of_places]
         ids[boxes.rows[done]] = number + (np.cumsum(ended) - 1)[of_places[done]]
         number += int(ended.sum())
-        lows.append(boxes.low[:, ended])
-        highs.append(boxes.high[:, ended])
-        boxes = _split(boxes, cuts, of_places, ~done)
+        sides.append([each[:, ended] for each in (boxes.low, boxes.high, boxes.start, boxes.end)])
+        numbers = _write(cuts, columns, made)
+        boxes = _split(boxes, cuts, of_places, ~done, numbers)
+    low, high, start, end = (np.concatenate(each, axis=1) for each in zip(*sides, strict=True))
     classes = Classes(ids=ids, sizes=np.bincount(ids, minlength=number))
-    return Tiles(classes=classes, low=np.concatenate(lows, axis=1), high=np.concatenate(highs, axis=1))
+    return Tiles(classes=classes, low=low, high=high, start=start, end=end, cuts=[where[1:] for where in made])
+
+
+def _write(cuts: _Cuts, columns: Sequence[Coded], made: dict[_Where, tuple[int, int]]) -> Integers:
+    """Move cuts to where they are written, and number them: at the roundest point between the rows that are cut.
+
+    The rows of other boxes have no say, so that no label is written next to one of theirs. `made`: the number of each
+    cut until now and where it is.
+    """
+    boxes = np.flatnonzero(cuts.column >= 0)
+    numbers = np.empty(len(boxes), dtype=np.int64)
+    found = zip(*(each[boxes].tolist() for each in (cuts.column, cuts.first, cuts.last)), strict=True)
+    for number, where in enumerate(found):
+        if where not in made:
+            column, first, last = where
+            values = columns[column].values
+            free = last - first > 1 and last < len(values)  # the last code of all is NULL
+            made[where] = len(made), place(values, first, last) if free else last
+        numbers[number], cuts.below[boxes[number]] = made[where]
+    return numbers
 
 
 def _choose(boxes: _Boxes, widths: npt.NDArray[np.float64], sensitive: Sequence[Coded], criteria: Criteria) -> _Cuts:
@@ -106,7 +143,8 @@ def _choose(boxes: _Boxes, widths: npt.NDArray[np.float64], sensitive: Sequence[
     high = np.maximum.reduceat(boxes.codes, boxes.starts, axis=1)
     spans = (high - low) / widths[:, None]
     preferred = np.argsort(-spans, axis=0, kind="stable")
-    found = _Cuts(column=np.full(len(boxes.starts), -1), below=np.zeros(len(boxes.starts), dtype=np.int64))
+    nothing = np.zeros((3, len(boxes.starts)), dtype=np.int64)
+    found = _Cuts(column=np.full(len(boxes.starts), -1), below=nothing[0], first=nothing[1], last=nothing[2])
     lengths = boxes.lengths
     for chosen in preferred:
         wide = np.take_along_axis(spans, chosen[None], axis=0)[0] > 0
@@ -137,6 +175,8 @@ def _try(
     median = np.sort(local * size + values)[starts + lengths // 2] - np.arange(len(tried)) * size
     under = np.add.reduceat((values < median[local]).astype(np.int64), starts)
     upto = np.add.reduceat((values <= median[local]).astype(np.int64), starts)
+    before = np.maximum.reduceat(np.where(values < median[local], values, -1), starts)
+    after = np.minimum.reduceat(np.where(values > median[local], values, size), starts)
     kept = {at: np.minimum(left, lengths - left) for at, left in ((0, under), (1, upto))}
     over_first = kept[1] > kept[0]
     open_ = np.ones(len(tried), dtype=bool)
@@ -148,6 +188,8 @@ def _try(
             allowed &= _halves_meet(allowed, local, values >= below[local], boxes.rows[places], sensitive, criteria)
         found.column[tried[allowed]] = columns[allowed]
         found.below[tried[allowed]] = below[allowed]
+        found.first[tried[allowed]] = np.where(over, median, before)[allowed]
+        found.last[tried[allowed]] = np.where(over, after, median)[allowed]
         open_ &= ~allowed
 
 
@@ -169,12 +211,13 @@ def _halves_meet(
     return meet
 
 
-def _split(boxes: _Boxes, cuts: _Cuts, of_places: Integers, going_on: Flags) -> _Boxes:
-    """The halves of the boxes that are cut, the lower one first; the others are left out."""
+def _split(boxes: _Boxes, cuts: _Cuts, of_places: Integers, going_on: Flags, numbers: Integers) -> _Boxes:
+    """The halves of the boxes that are cut, the lower one first; the others are left out. `numbers`: of the cuts."""
     places = np.flatnonzero(going_on)
     if not len(places):
         none = boxes.low[:, :0]
-        return _Boxes(codes=boxes.codes[:, :0], rows=boxes.rows[:0], starts=boxes.starts[:0], low=none, high=none)
+        nobody = boxes.rows[:0]
+        return _Boxes(codes=boxes.codes[:, :0], rows=nobody, starts=nobody, low=none, high=none, start=none, end=none)
     cut = cuts.column >= 0
     box = (np.cumsum(cut) - 1)[of_places[places]]
     column, below = cuts.column[cut], cuts.below[cut]
@@ -187,14 +230,18 @@ def _split(boxes: _Boxes, cuts: _Cuts, of_places: Integers, going_on: Flags) -> 
     to = starts[box] + np.where(lower, rank, lowers[box] + within - rank)
     source = np.empty(len(places), dtype=np.int64)
     source[to] = places
-    low, high = (np.repeat(ends[:, cut], 2, axis=1) for ends in (boxes.low, boxes.high))
+    sides = (boxes.low, boxes.high, boxes.start, boxes.end)
+    low, high, start, end = (np.repeat(ends[:, cut], 2, axis=1) for ends in sides)
     halves = 2 * np.arange(len(column))
     high[column, halves] = below - 1
     low[column, halves + 1] = below
+    end[column, halves] = start[column, halves + 1] = numbers
     return _Boxes(
         codes=np.take(boxes.codes, source, axis=1),
         rows=boxes.rows[source],
         starts=np.stack([starts, starts + lowers], axis=1).ravel(),
         low=low,
         high=high,
+        start=start,
+        end=end,
     )

@@ -40,7 +40,8 @@ class Anonymized:
     """A release, the reports before and after, and what it lost.
 
     `loss`: the mean, over rows and quasi-identifiers, of the share of a column's other values that a label could mean
-    instead, 1 for a row left out. `levels`: of a lattice, each column's.
+    instead, 1 for a row left out. `levels`: of a lattice, each column's. `shows_words`: columns whose labels are made
+    of real words, by a hierarchy that nobody gave.
     """
 
     table: pa.Table
@@ -50,6 +51,7 @@ class Anonymized:
     left_out: int
     loss: float
     levels: Mapping[str, int] | None
+    shows_words: tuple[str, ...]
     seconds: float
 
     def to_data(self) -> dict[str, Any]:
@@ -60,6 +62,7 @@ class Anonymized:
             "left_out": self.left_out,
             "loss": self.loss,
             "levels": None if self.levels is None else dict(self.levels),
+            "shows_words": list(self.shows_words),
             "before": {name: self.before.to_data()[name] for name in ("k", "l", "t", "classes", "unique_share")},
             "seconds": self.seconds,
         }
@@ -74,6 +77,7 @@ class _Made:
     rows: Flags
     loss: float
     levels: Mapping[str, int] | None = None
+    shows_words: tuple[str, ...] = ()
 
 
 def anonymize(
@@ -114,6 +118,7 @@ def anonymize(
         left_out=table.num_rows - released.num_rows,
         loss=made.loss,
         levels=made.levels,
+        shows_words=made.shows_words,
         seconds=process_time() - start,
     )
 
@@ -137,11 +142,14 @@ def _boxed(hidden: Sequence[Coded], kept: Sequence[Coded], criteria: Criteria) -
     classes, rows = found.classes, len(found.classes.ids)
     labelled: list[Labelled] = []
     loss = 0.0
-    for column, low, high in zip(hidden, found.low, found.high, strict=True):
+    cuts = [*found.cuts, None]  # -1 is none
+    for column, low, high, start, end in zip(hidden, found.low, found.high, found.start, found.end, strict=True):
         shared = np.bincount(column.codes, minlength=column.size) >= criteria.k
-        spans = group_codes([low, high], [column.size, column.size])
-        places = spans.first_rows()
-        labels = [between(column, int(low[place]), int(high[place]), shared=shared) for place in places]
+        spans = group_codes([low, high, start + 1, end + 1], [column.size, column.size, len(cuts), len(cuts)])
+        labels = [
+            between(column, int(low[one]), int(high[one]), shared=shared, start=cuts[start[one]], end=cuts[end[one]])
+            for one in spans.first_rows()
+        ]
         labelled.append((spans.ids[classes.ids], labels))
         loss += float(((high - low) * classes.sizes).sum()) / max(1, column.size - 1)
     everybody = np.ones(rows, dtype=bool)
@@ -182,7 +190,12 @@ def _levelled(
     labelled = lattice.labels_at(best.node, hidden, ladders)
     classes = group_codes([codes for codes, _ in labelled], [len(labels) for _, labels in labelled])
     levels = {column.name: level for column, level in zip(hidden, best.node, strict=True)}
-    return _Made(labelled=labelled, classes=classes, rows=best.kept, loss=best.loss, levels=levels)
+    joined = tuple(
+        column.name
+        for column, (_, labels) in zip(hidden, labelled, strict=True)
+        if column.name not in hierarchies and any(label.startswith("{") for label in labels)
+    )
+    return _Made(labelled=labelled, classes=classes, rows=best.kept, loss=best.loss, levels=levels, shows_words=joined)
 
 
 def _released(table: pa.Table, hidden: Sequence[Coded], kept: Sequence[Coded], made: _Made) -> tuple[pa.Table, Report]:

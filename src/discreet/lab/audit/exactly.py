@@ -19,6 +19,9 @@ from discreet.lab.evidence import at_least
 Beyond = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 Masses = NDArray[np.float64]
 
+#: How far apart draws are compared: noise that is used again is used nearby, or in another half.
+_LAGS = (1, 2, 3, 4, 5, 8, 16, 32, 64)
+
 
 def laplace_beyond(scale: float) -> Beyond:
     """P(X >= k) of discrete Laplace noise: r^k / (1 + r) for k > 0, with r = exp(-1/scale)."""
@@ -58,6 +61,31 @@ def law_p_value(draws: NDArray[np.int64], beyond: Beyond, scale: float) -> float
     return min(1.0, len(found) * min(found))
 
 
+def apart_p_value(draws: NDArray[np.int64], beyond: Beyond, scale: float) -> float:
+    """The chance, at most, of draws that repeat each other, or cancel, as often or as rarely as these.
+
+    Guarantee: for independent draws of the law, P(result <= x) <= x.
+    Because: for each lag the draws are put into pairs that far apart, none of them in two pairs, so that the number of
+        equal pairs is binomial; the law is the same on both sides of zero, so of opposite pairs too; and the union
+        bound covers the lags.
+    """
+    support = np.arange(-math.ceil(40 * scale) - 1, math.ceil(40 * scale) + 2).astype(np.float64)
+    above = beyond(support)
+    equal = float(((above[:-1] - above[1:]) ** 2).sum())
+    lags = {lag for lag in (*_LAGS, len(draws) // 4, len(draws) // 2) if 1 <= lag <= len(draws) // 2}
+    found = []
+    for lag in lags:
+        blocks = draws[: len(draws) // (2 * lag) * 2 * lag].reshape(-1, 2, lag)
+        ones, others = blocks[:, 0].ravel(), blocks[:, 1].ravel()
+        found += [count_p_value(int((ones == each).sum()), len(ones), equal) for each in (others, -others)]
+    return min(1.0, len(found) * min(found))
+
+
+def noise_p_value(draws: NDArray[np.int64], beyond: Beyond, scale: float) -> float:
+    """The same for both at once: draws of this law, and independent ones."""
+    return min(1.0, 2 * min(law_p_value(draws, beyond, scale), apart_p_value(draws, beyond, scale)))
+
+
 def masses_p_value(draws: NDArray[np.int64], masses: Sequence[float]) -> float:
     """The same for a law over 0, 1, 2 ...: each of them too often or too rarely."""
     counts = np.bincount(draws, minlength=len(masses))
@@ -71,6 +99,22 @@ def count_p_value(count: int, n: int, chance: float) -> float:
         return float(count == (n if chance >= 1 else 0))
     above = at_least(count, n, chance) if count else 1.0
     return min(1.0, 2 * min(above, binomial.at_most(count, n, chance)))
+
+
+def quantile_masses(rows: Sequence[int], *, fraction: float, epsilon: float, most: int) -> list[float]:
+    """How likely each bin of so many rows is as the estimate of a quantile, by the exponential mechanism.
+
+    A bin is the worse the more rows lie between its ranks and the quantile's; a person of `most` rows moves that by
+    max(fraction, 1 - fraction) for each.
+    """
+    reached = np.concatenate(([0.0], np.cumsum(rows)))
+    target = fraction * reached[-1]
+    low, high = reached[:-1].copy(), reached[1:].copy()
+    low[0], high[-1] = -math.inf, math.inf
+    distance = np.maximum(0.0, np.maximum(low - target, target - high))
+    weights = np.exp(-distance * epsilon / (2 * most * max(fraction, 1 - fraction)))
+    found: list[float] = (weights / weights.sum()).tolist()
+    return found
 
 
 def largest_ratio(left: Masses, right: Masses) -> float:

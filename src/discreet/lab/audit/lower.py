@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import UsageError
 from discreet.lab.audit import binomial
+from discreet.lab.audit.doubt import doubt_of
 from discreet.lab.evidence import Evidence, at_least, best_under, clopper_pearson
 from discreet.lab.pictures import bars
 
@@ -100,21 +101,21 @@ def lower_bound(left: Samples, right: Samples, *, delta: float = 0.0, confidence
     >>> lower_bound(np.zeros(2000), np.ones(2000), confidence=0.99) > 4
     True
     """
-    return tried(left, right, delta=delta).lower(confidence)
+    return tried(left, right, delta=delta).lower(1 - doubt_of(confidence))
 
 
 def measured(
     left: Samples, right: Samples, *, epsilon: float, delta: float = 0.0, confidence: float = 0.99, name: str = "audit"
 ) -> Evidence:
     """Hold outputs from two neighbouring worlds against a claim, as evidence: how often the better world is guessed."""
-    start = time.process_time()
+    start, doubt = time.process_time(), doubt_of(confidence)
     if len(left) != len(right):
         raise UsageError("an audit needs as many outputs of one world as of the other")
     found = tried(left, right, delta=delta)
     bound, chance = found.lower(confidence), found.p_value(epsilon)
     right_guesses = found.hits + found.false_n - found.false_hits
     n = found.n + found.false_n
-    caught = chance <= 1 - confidence
+    caught = chance <= doubt
     verdict = "does not hold" if caught else "may hold: nothing here speaks against it"
     return Evidence(
         attack=name,

@@ -177,8 +177,8 @@ def _keys() -> list[Target]:
     return [
         pair("threshold: a key of one person", KIND, _epsilon(claim), partial(keys, persons=0), delta=rare),
         pair("threshold: a key at the threshold", KIND, _epsilon(claim), partial(keys, persons=least), delta=rare),
-        pair("topk: keys of one person", KIND, _epsilon(weight), partial(top, counts=new_keys), delta=few, share=0.25),
-        pair("topk: a key at the margin", KIND, _epsilon(weight), partial(top, counts=near), delta=few, share=0.25),
+        pair("topk: keys of one person", KIND, _epsilon(weight), partial(top, counts=new_keys), delta=few, share=0.1),
+        pair("topk: a key at the margin", KIND, _epsilon(weight), partial(top, counts=near), delta=few, share=0.1),
         exact_delta("threshold: its delta", KIND, 1.0, rare, lambda: math.exp(1 - least) / (1 + math.exp(-1))),
         exact_delta("topk: its delta", KIND, 1.0, few, lambda: 3 / (3 + math.exp(first.margin - 1))),
     ]
@@ -196,7 +196,7 @@ def _ranks() -> list[Target]:
     for name, choice in known:
         claim = _epsilon(choice.event())
         found += [
-            pair(f"{name}: two rows", KIND, claim, partial(_bins, choice), share=0.1),
+            pair(f"{name}: two rows", KIND, claim, partial(_bins, choice), share=0.05),
             exact(f"{name}: its law", KIND, claim, partial(_largest_of_lines, choice)),
         ]
     return found

@@ -7,41 +7,77 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from discreet.api import Project
 from discreet.ledger.place import state_in
 
-#: No audit comes near it.
+#: No question of an audit comes near it.
 BUDGET = "{ epsilon = 900, delta = 0.02 }"
 #: More than all projects of an audit take, in bytes.
 ROOM = 100 << 20
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """A further table: its columns (name to TOML), its lines, and what else is declared of it.
+
+    Public, or about the same people as `people`.
+    """
+
+    name: str
+    columns: dict[str, str]
+    rows: Sequence[str]
+    person: str = ""
+    more: str = ""
+    is_public: bool = False
+
+
 @contextmanager
 def project(
-    columns: dict[str, str], rows: Sequence[str], *, person: str = "", more: str = "", budget: str = BUDGET
+    columns: dict[str, str],
+    rows: Sequence[str],
+    *,
+    person: str = "",
+    more: str = "",
+    accounting: str = "either",
+    beside: Sequence[Beside] = (),
 ) -> Iterator[Project]:
-    """A project whose table `people` has these columns (name to TOML) and lines of CSV.
+    """A project whose table `people` has these columns (name to TOML) and lines of CSV, and tables beside it.
 
     `person`: the first column, which says whose row it is. The ledger's anchor lies in the folder too: nothing of an
     audit stays behind.
     """
+    people = Beside(name="people", columns=columns, rows=rows, person=person, more=more)
     with tempfile.TemporaryDirectory(prefix="discreet-audit-", dir=_memory()) as name, state_in(Path(name) / "state"):
         folder = Path(name) / "project"
         folder.mkdir()
-        header = ",".join([*([person] if person else []), *columns])
-        (folder / "people.csv").write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
-        declared = "".join(f"[tables.people.columns.{each}]\n{text}\n" for each, text in columns.items())
-        owner = f'person = "{person}"\n' if person else ""
-        text = f'[tables.people]\nsource = "people.csv"\nbudget = {budget}\n{owner}{more}\n{declared}'
+        text = f'[populations.people]\nbudget = {BUDGET}\naccounting = "{accounting}"\n'
+        for table in (people, *beside):
+            header = ",".join([*([table.person] if table.person else []), *table.columns])
+            (folder / f"{table.name}.csv").write_text("\n".join([header, *table.rows]) + "\n", encoding="utf-8")
+            text += _declared(table)
         (folder / "discreet.toml").write_text(text, encoding="utf-8")
         opened = Project.make(folder)
-        opened.refresh("people")
+        for table in (people, *beside):
+            if not table.is_public:
+                opened.refresh(table.name)
         try:
             yield opened
         finally:
             opened.ledger.close()
+
+
+def _declared(table: Beside) -> str:
+    """A table's part of discreet.toml."""
+    told = [f"[tables.{table.name}]", f'source = "{table.name}.csv"']
+    told += ["public = true"] if table.is_public else ['population = "people"']
+    told += [f'person = "{table.person}"'] if table.person else []
+    told += [table.more] if table.more else []
+    for name, text in table.columns.items():
+        told += [f"[tables.{table.name}.columns.{name}]", text]
+    return "\n".join(told) + "\n"
 
 
 def _memory() -> str | None:

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.lab.audit.targets import Target, identity, pair
+from discreet.lab.audit import exactly
+from discreet.lab.audit.targets import Target, identity, law, pair
+from discreet.local import coins
 from discreet.local.best import KINDS, PLACES
 from discreet.local.device import Device
 from discreet.local.hashing import LocalHashing
@@ -24,6 +26,9 @@ CHOICES = ["a", "b", "c", "d"]
 #: Small tables of hashes, so that every report is seen often; the two words fall into different cells of them.
 SMALL = {"wide": 4, "functions": 1}
 GRID = {"low": 0, "high": 7, "step": 1}
+
+#: Chances of heads: rare ones, and those of two answers at epsilon 1.
+COINS = (1 / 2000, 1 / 300, 0.2689, 0.7311)
 
 #: What each protocol is made from beside epsilon, and two answers.
 _OF_CHOICES = {"choices": CHOICES}, ("a", "b")
@@ -49,7 +54,8 @@ def targets() -> list[Target]:
     """Every protocol that can be named, at epsilon 1; one that nobody told this file about fails its audit."""
     found = [_told(f"local {name}: two answers", name, _protocol) for name in PLACES]
     kept = [_told(f"local {name}: the kept report", name, _permanent) for name in ("basic-rappor", "rappor")]
-    return [*found, *kept, identity("local device: an answer given again", KIND, _redrawn)]
+    device = identity("local device: an answer given again", KIND, _redrawn)
+    return [*found, *kept, law("local coin: law", KIND, _flipped), device]
 
 
 def _told(title: str, name: str, target: Callable[[str, str], Target]) -> Target:
@@ -125,6 +131,22 @@ def _whole(reports: Reports) -> NDArray[np.int64]:
     if reports.shape[1] > 7:
         raise ValueError("a report of the audit has at most 7 bytes")
     return np.asarray(reports.astype(np.int64) @ (256 ** np.arange(reports.shape[1] - 1, -1, -1, dtype=np.int64)))
+
+
+def _flipped(samples: int) -> tuple[float, int]:
+    """The coins that all protocols flip, of biases that differ in their first byte and beyond it.
+
+    Flipped one bias at a time, and each coin of a bias of its own.
+    """
+    known = [coins.Coin(heads=int(chance * 256**coins.PLANES)) for chance in COINS]
+    alone = [coin.flips(samples, bits=system()) for coin in known]
+    mixed = coins.flips_of(np.tile([coin.heads for coin in known], samples), bits=system()).reshape(samples, -1)
+    found = [
+        exactly.count_p_value(int(flips.sum()), samples, coin.heads / 256**coins.PLANES)
+        for side in (alone, mixed.T)
+        for coin, flips in zip(known, side, strict=True)
+    ]
+    return min(1.0, len(found) * min(found)), 2 * samples * len(COINS)
 
 
 def _redrawn() -> str:

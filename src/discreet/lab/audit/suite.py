@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.errors import UsageError
+from discreet.lab.audit.doubt import doubt_of
 from discreet.lab.audit.holm import holm
 from discreet.lab.audit.targets import QUICK_SAMPLES, SAMPLES, Found, Target, every
 from discreet.lab.evidence import Evidence
@@ -27,7 +28,14 @@ class Line:
 
     @property
     def verdict(self) -> str:
+        if not self.found.measured:
+            return f"could not be measured: {self.found.note}"
         return "stands" if not self.caught else f"caught: {self.found.note or 'epsilon is larger'}"
+
+    @property
+    def word(self) -> str:
+        """The verdict in one word."""
+        return "unmeasured" if not self.found.measured else "caught" if self.caught else "stands"
 
     def to_data(self) -> dict[str, Any]:
         return {
@@ -38,12 +46,12 @@ class Line:
             if self.target.epsilon is None
             else {"epsilon": self.target.epsilon, "delta": self.target.delta},
             "lower_bound": self.lower,
-            "p_value": self.found.p_value,
-            "adjusted_p_value": self.adjusted,
+            "p_value": self.found.p_value if self.found.measured else None,
+            "adjusted_p_value": self.adjusted if self.found.measured else None,
             "n": self.found.n,
             "seconds": self.seconds,
-            "verdict": "caught" if self.caught else "stands",
-            "note": self.found.note if self.caught else "",
+            "verdict": self.word,
+            "note": "" if self.word == "stands" else self.found.note,
         }
 
 
@@ -59,16 +67,29 @@ class Report:
     def caught(self) -> tuple[Line, ...]:
         return tuple(line for line in self.lines if line.caught)
 
+    @property
+    def unmeasured(self) -> tuple[Line, ...]:
+        """What raised instead of answering: nothing is known of it."""
+        return tuple(line for line in self.lines if not line.found.measured)
+
+    @property
+    def passed(self) -> bool:
+        """Whether everything was measured and nothing was caught."""
+        return not self.caught and not self.unmeasured
+
     def evidence(self) -> Evidence:
         """As evidence: `success` is the share of claims that do not hold.
 
         At the confidence of the audit every one that is caught is broken, so that the true share is at least that.
         """
-        many, broken = len(self.lines), self.caught
+        many, broken, unknown = len(self.lines), self.caught, self.unmeasured
         share = len(broken) / many
-        story = [f"{many} claims were measured in {self.seconds:.1f} CPU seconds; {len(broken)} do not hold."]
-        story += [f"{line.target.name}: {line.verdict}" for line in broken]
-        if not broken:
+        seen = f"{many - len(unknown)} claims were measured in {self.seconds:.1f} CPU seconds"
+        story = [f"{seen}; {len(broken)} do not hold."]
+        if unknown:
+            story.append(f"{len(unknown)} could not be measured: nothing is known of them.")
+        story += [f"{line.target.name}: {line.verdict}" for line in (*broken, *unknown)]
+        if self.passed:
             story.append("An audit can show that a claim is false. That it is true is what the proofs are for.")
         return Evidence(
             attack="audit",
@@ -81,6 +102,7 @@ class Report:
             story=tuple(story),
             details={
                 "caught": [line.target.name for line in broken],
+                "unmeasured": [line.target.name for line in unknown],
                 "confidence": 1 - self.doubt,
                 "targets": [line.to_data() for line in self.lines],
             },
@@ -102,8 +124,7 @@ def audit(
     Guarantee: a version that keeps all its claims has any of them caught with a chance of at most 1 - confidence.
     Because: each p-value is valid by itself, and Holm's correction covers them all.
     """
-    if not 0 < confidence < 1:
-        raise UsageError("a confidence must be above 0 and below 1, such as 0.99")
+    doubt = doubt_of(confidence)
     many = samples if samples is not None else QUICK_SAMPLES if quick else SAMPLES
     if not 100 <= many <= 10_000_000:
         raise UsageError(f"an audit takes 100 to 10,000,000 samples, not {many:,}")
@@ -113,16 +134,15 @@ def audit(
     for target in chosen:
         progress(target.name)
         begun = time.process_time()
-        measured.append((target, target.measure(many), time.process_time() - begun))
+        measured.append((target, target.found(many), time.process_time() - begun))
     adjusted = holm([found.p_value for _, found, _ in measured])
-    doubt = 1 - confidence
     lines = tuple(
         Line(
             target=target,
             found=found,
             adjusted=value,
             lower=None if found.lower is None else found.lower(1 - doubt / len(measured)),
-            caught=value <= doubt,
+            caught=found.measured and value <= doubt,
             seconds=seconds,
         )
         for (target, found, seconds), value in zip(measured, adjusted, strict=True)

@@ -25,12 +25,14 @@ class Found:
 
     `p_value`: the chance, at most, of what was seen where the claim holds. `lower`: a bound on epsilon at a
     confidence, None where epsilon is not what was measured. `n`: samples, canaries or games. `note`: why it fails.
+    `measured`: False where nothing could be seen, which speaks neither for the claim nor against it.
     """
 
     p_value: float
     n: int
     lower: Callable[[float], float] | None = None
     note: str = ""
+    measured: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +50,15 @@ class Target:
     delta: float = 0.0
     quick: bool = True
     measure: Callable[[int], Found]
+
+    def found(self, samples: int) -> Found:
+        """What measuring it shows. A target that raises is a line of the table, and no end of the audit."""
+        try:
+            return self.measure(samples)
+        except Exception as problem:
+            words = " ".join(str(problem).split())[:120]
+            told = f"{type(problem).__name__}: {words}" if words else type(problem).__name__
+            return Found(p_value=1.0, n=0, note=told, measured=False)
 
 
 def pair(
@@ -86,19 +97,30 @@ def canaries(
     """One run of a whole release: `run(included)` gives a score for each canary, the higher the likelier it is in."""
 
     def measure(samples: int) -> Found:
-        many = max(40, min(most, samples))
-        included = np.random.default_rng().random(many) < 0.5  # the auditor's coins: they protect nobody
-        guessed = onerun.guesses(run(included), many // 2)
-        right, total = int((guessed == np.where(included, 1, -1)).sum()), int(np.abs(guessed).sum())
-        return Found(
-            p_value=onerun.p_value(right, total, canaries=many, epsilon=epsilon, delta=delta),
-            n=many,
-            lower=lambda confidence: onerun.lower_bound(
-                right, total, canaries=many, delta=delta, confidence=confidence
-            ),
-        )
+        included = coins(min(most, samples))
+        return one_run(included, run(included), epsilon=epsilon, delta=delta)
 
     return Target(name=name, kind=kind, method="one run", epsilon=epsilon, delta=delta, quick=quick, measure=measure)
+
+
+def coins(many: int) -> NDArray[np.bool_]:
+    """Who of at least 40 canaries is in the table. The auditor's coins: they protect nobody."""
+    return np.random.default_rng().random(max(40, many)) < 0.5
+
+
+def one_run(
+    included: NDArray[np.bool_], scores: NDArray[np.float64], *, epsilon: float, delta: float = 0.0, note: str = ""
+) -> Found:
+    """What the scores of canaries say against a claim: half of the canaries are guessed."""
+    many = len(included)
+    told = onerun.guesses(scores, many // 2)
+    right, total = int((told == np.where(included, 1, -1)).sum()), int(np.abs(told).sum())
+    return Found(
+        p_value=onerun.p_value(right, total, canaries=many, epsilon=epsilon, delta=delta),
+        n=many,
+        lower=lambda confidence: onerun.lower_bound(right, total, canaries=many, delta=delta, confidence=confidence),
+        note=note,
+    )
 
 
 def guessed(right: int, games: int, *, epsilon: float, delta: float = 0.0, note: str = "") -> Found:
@@ -164,6 +186,20 @@ def identity(name: str, kind: str, fault: Callable[[], str], *, quick: bool = Tr
 
 def every() -> list[Target]:
     """Everything that is audited of the installed version."""
-    from discreet.lab.audit import mechanisms, randomizers, sql, synthesizers
+    from discreet.lab.audit import mechanisms, randomizers, sql, steps, synthesizers
 
-    return [*mechanisms.targets(), *sql.targets(), *randomizers.targets(), *synthesizers.targets()]
+    parts = (mechanisms, sql, randomizers, steps, synthesizers)
+    return [target for part in parts for target in _made(part.KIND, part.targets)]
+
+
+def _made(kind: str, targets: Callable[[], list[Target]]) -> list[Target]:
+    """The targets of a part; where they cannot even be made, one that says so."""
+    try:
+        return targets()
+    except Exception as problem:
+        told = problem  # the name in the line above ends with its block
+
+        def measure(samples: int) -> Found:
+            raise told
+
+        return [Target(name=f"{kind}: what it claims", kind=kind, method="identity", epsilon=None, measure=measure)]

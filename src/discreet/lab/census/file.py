@@ -16,6 +16,9 @@ from discreet.lab.census.span import WAYS, Span
 #: What stands for a group too small to be published, where the file does not say otherwise.
 SUPPRESSED_BELOW = 3
 
+#: No number of a published table is larger, or has more digits behind the point; the search counts in 64 bits.
+MOST = 10**12
+
 _TOP = {"title", "people", "suppressed_below", "columns", "rounding", "statistics", "facts"}
 _STATISTIC = {"name", "title", "where", "of", "suppressed", *MEASURES}
 
@@ -179,12 +182,17 @@ def _list(data: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
 
 
 def _number(value: Any, name: str) -> Fraction:
-    return exact.number(value, name=name)
+    found = exact.number(value, name=name)
+    if max(abs(found.numerator), found.denominator) > MOST:
+        raise UsageError(f"{name} is too large, or has too many digits", hint=f"at most {MOST:,}, and 12 digits")
+    return found
 
 
 def _integer(value: Any, name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise UsageError(f"{name} takes whole numbers here, not {str(value)[:40]!r}")
+    if abs(value) > MOST:
+        raise UsageError(f"{name} is too large: at most {MOST:,}")
     return value
 
 

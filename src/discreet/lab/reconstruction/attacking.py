@@ -183,8 +183,9 @@ def _story(law: Noise, found: Found, people: int, wrong: int, method: str) -> tu
             "the secret bits wrong.",
         )
     exposed = 20 * wrong <= people
+    known = f"all but {wrong:,} of the secret bits" if wrong else "all secret bits"
     told = (
-        f"{asked}, each wrong by up to {law.bound(people):.1f}, give back all but {wrong:,} of the secret bits"
+        f"{asked}, each wrong by up to {law.bound(people):.1f}, give back {known}"
         + (": too many answers that are too exact are the table itself." if exposed else "."),
     )
     if method != "exhaustive":

@@ -1,7 +1,8 @@
 """Attribute inference: who knows some columns of a person reads another one off the nearest synthetic row.
 
 A good model of everybody guesses well, too, about people it never saw. So the same guesses are made about the people
-of a control table, and only what is better on the original is held against the synthetic table.
+of a control table, and only what is better on the original is held against the synthetic table. Without a control
+nothing is: that a table lets many things be guessed is what good data do.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import UsageError
-from discreet.lab.evidence import Evidence
+from discreet.lab.evidence import Evidence, percent
 from discreet.lab.synthetic.coded import NULL, Coded, Codes
 from discreet.lab.synthetic.control import CONFIDENCE, Rate, beside
 from discreet.lab.synthetic.distance import blocks
@@ -32,9 +33,13 @@ def inference(
     known: Sequence[str] | None = None,
     attacks: int = 500,
     confidence: float = CONFIDENCE,
+    epsilon: float | None = None,
+    delta: float = 0.0,
     seed: int = 0,
 ) -> Evidence | None:
     """Guess `secret` from `known`, which are all other columns unless said. None where nothing can be guessed.
+
+    `epsilon`: what the synthetic table claims, which bounds guesses about its people by those about others.
 
     Without a secret every column takes its turn as the secret of some of the targets.
     """
@@ -70,13 +75,20 @@ def inference(
             },
             "known": [coded.names[column] for column in given if column not in secrets or len(secrets) > 1],
         },
+        claim=None if epsilon is None or not coded.has_control else (epsilon, delta),
+        judged=coded.has_control,
     )
 
 
 def _told(coded: Coded, secrets: Columns, success: Rate, control: Rate) -> str:
     what = repr(coded.names[secrets[0]]) if len(secrets) == 1 else "a hidden column, each in turn,"
-    beside = "about people of the control table" if coded.has_control else "by guessing the commonest value"
-    return f"{what} is guessed right for {success.share:.1%} of the original's people and {control.share:.1%} {beside}."
+    told = f"{what} is guessed right for {percent(success.share)} of the original's people"
+    if coded.has_control:
+        return f"{told} and {percent(control.share)} of the control's."
+    return (
+        f"{told} and {percent(control.share)} by the commonest value. Whether that is a leak cannot be judged: a good "
+        "model guesses well about people it never saw, too, and only a control shows how well."
+    )
 
 
 def _rate(right: Sequence[NDArray[np.bool_]]) -> Rate:

@@ -16,6 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.errors import UsageError
+from discreet.lab.words import some
 
 #: Column by row.
 Codes = NDArray[np.int32]
@@ -49,9 +50,7 @@ class Coded:
     def place(self, name: str) -> int:
         """The number of a column."""
         if name not in self.names:
-            raise UsageError(
-                f"the tables do not share a column {name!r}", hint=f"they share: {', '.join(self.names)[:400]}"
-            )
+            raise UsageError(f"the tables do not share a column {name!r}", hint=f"they share: {some(self.names)}")
         return self.names.index(name)
 
 
@@ -63,9 +62,7 @@ def coded(original: pa.Table, synthetic: pa.Table, control: pa.Table | None = No
             raise UsageError(f"the {word} table has no rows")
     names = [name for name in original.column_names if all(name in table.column_names for table in tables)]
     if not names:
-        raise UsageError(
-            "the tables have no column in common", hint=f"the original has: {', '.join(original.column_names)[:400]}"
-        )
+        raise UsageError("the tables have no column in common", hint=f"the original has: {some(original.column_names)}")
     columns = [_column([table[name] for table in tables]) for name in names]
     ends = np.cumsum([table.num_rows for table in tables])[:-1]
     parts = np.split(np.stack([codes for codes, *_ in columns]), ends, axis=1)

@@ -5,11 +5,12 @@ What an attack learns about them it learned about everybody; only what it does b
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.lab.evidence import Evidence, clopper_pearson
+from discreet.lab.evidence import Evidence, clopper_pearson, twice
 
 CONFIDENCE = 0.95
 
@@ -40,6 +41,19 @@ def excess(success: Rate, control: Rate, confidence: float) -> tuple[float, floa
     return one[0] - other[1], one[1] - other[0]
 
 
+def allowed(control: float, epsilon: float, delta: float = 0.0) -> float:
+    """The most often that a guess about people in the original is right, if it is about other people this often.
+
+    Guarantee: holds for any guess about one person that is made from the synthetic table and from public facts, where
+        it was left to chance which of two people is in the original and which in the control.
+    Because: with these two exchanged the guess about the one is as the guess about the other was, and the tables differ
+        by one person in another's place: right <= e^(2 epsilon) control + 2 steps' delta, and the same of being wrong.
+    """
+    both, lost = twice(epsilon, delta)
+    grown = math.exp(min(both, 700.0))
+    return min(1.0, grown * control + lost, 1 - (1 - control - lost) / grown)
+
+
 def beside(
     attack: str,
     success: Rate,
@@ -49,21 +63,29 @@ def beside(
     confidence: float,
     story: tuple[str, ...],
     details: Mapping[str, Any],
+    claim: tuple[float, float] | None = None,
+    judged: bool = True,
 ) -> Evidence:
-    """Evidence whose chance is the control's success.
+    """Evidence whose chance is the control's success. `claim`: an epsilon and a delta that bound it, see `allowed`.
 
     The control is measured, too, so the interval allows for both: it lies above chance just where the difference
-    surely is above 0, at the stated confidence.
+    surely is above 0, at the stated confidence. Under a claim the bound is that of the most the control may reach, and
+    the interval is the success's own; each of the two fails half as often.
     """
     low, high = excess(success, control, confidence)
+    one, other = (rate.interval((1 + confidence) / 2) for rate in (success, control))
     return Evidence(
         attack=attack,
         success=success.share,
         chance=control.share,
+        bound=None if claim is None else allowed(other[1], *claim),
         n=success.n,
         seconds=seconds,
-        interval=(min(max(control.share + low, 0.0), 1.0), max(min(control.share + high, 1.0), 0.0)),
+        interval=one
+        if claim is not None
+        else (min(max(control.share + low, 0.0), 1.0), max(min(control.share + high, 1.0), 0.0)),
         confidence=confidence,
+        judged=judged,
         story=story,
         details={
             "control": control.share,

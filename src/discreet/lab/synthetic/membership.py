@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import UsageError
-from discreet.lab.evidence import Evidence, best_under, clopper_pearson
+from discreet.lab.evidence import Evidence, best_under, clopper_pearson, percent
 from discreet.lab.synthetic.coded import Coded
 from discreet.lab.synthetic.control import CONFIDENCE
 from discreet.lab.synthetic.distance import nearest
@@ -70,8 +70,8 @@ def density_ratio(
         interval=clopper_pearson(right, each, confidence),
         confidence=confidence,
         story=(
-            f"Whether somebody was in the original is told right for {right / each:.1%} of {each:,} people, half of "
-            "whom were.",
+            f"Whether somebody was in the original is told right for {percent(right / each)} of {each:,} people, half "
+            "of whom were.",
         ),
         details={
             "members_found": float((judge[0] >= limit).mean()),

@@ -11,7 +11,7 @@ from time import process_time
 import numpy as np
 
 from discreet.errors import UsageError
-from discreet.lab.evidence import Evidence, clopper_pearson
+from discreet.lab.evidence import Evidence, best_under, clopper_pearson, percent, twice
 from discreet.lab.synthetic.coded import Coded
 from discreet.lab.synthetic.control import CONFIDENCE, Rate
 from discreet.lab.synthetic.distance import Distances, nearest
@@ -19,8 +19,22 @@ from discreet.lab.synthetic.distance import Distances, nearest
 _QUANTILES = (0.05, 0.25, 0.5)
 
 
-def distances(coded: Coded, *, attacks: int = 500, confidence: float = CONFIDENCE, seed: int = 0) -> Evidence:
-    """Pairs of one person of the original and one of the control: how often the first is nearer; ties are halved."""
+def distances(
+    coded: Coded,
+    *,
+    attacks: int = 500,
+    confidence: float = CONFIDENCE,
+    epsilon: float | None = None,
+    delta: float = 0.0,
+    seed: int = 0,
+) -> Evidence:
+    """Pairs of one person of the original and one of the control: how often the first is nearer; ties are halved.
+
+    Guarantee: under a claimed epsilon the first is nearer no more often than `bound`, where it was left to chance which
+        of the two is in the original.
+    Because: to say that the nearer one is in it is a guess between two tables that differ by one person in another's
+        place. Those are two steps, so that 2 epsilon bounds it.
+    """
     if not coded.has_control:
         raise UsageError("nearest records need a control table", hint="--control FILE: people who were not used")
     start, generator = process_time(), np.random.default_rng(seed)
@@ -31,22 +45,26 @@ def distances(coded: Coded, *, attacks: int = 500, confidence: float = CONFIDENC
     )
     nearer, equal = int((own < other).sum()), int((own == other).sum())
     won = nearer + equal // 2
-    copied = {word: _copies(apart, confidence) for word, apart in (("original", own), ("control", other))}
+    copied = {word: _copies(apart) for word, apart in (("original", own), ("control", other))}
     return Evidence(
         attack="nearest record",
         success=won / pairs,
         chance=0.5,
+        bound=None if epsilon is None else best_under(*twice(epsilon, delta)),
         n=pairs,
         seconds=process_time() - start,
         interval=clopper_pearson(won, pairs, confidence),
         confidence=confidence,
         story=(
-            f"A person of the original is nearer to a synthetic row than one who was never in it {won / pairs:.1%} "
-            f"of the time; {copied['original']['share']:.1%} of the original stands there to the letter, against "
-            f"{copied['control']['share']:.1%} of the others.",
+            f"A person of the original is nearer to a synthetic row than one who was never in it "
+            f"{percent(won / pairs)} of the time; {percent(copied['original'].share)} of the original stands there to "
+            f"the letter, against {percent(copied['control'].share)} of the others.",
         ),
         details={
-            "copies": copied,
+            "copies": {
+                word: {"share": rate.share, "interval": list(rate.interval(confidence))}
+                for word, rate in copied.items()
+            },
             "ties": equal,
             "distances": {
                 word: {f"{share:.0%}": float(np.quantile(apart, share)) for share in _QUANTILES}
@@ -56,6 +74,5 @@ def distances(coded: Coded, *, attacks: int = 500, confidence: float = CONFIDENC
     )
 
 
-def _copies(apart: Distances, confidence: float) -> dict[str, object]:
-    rate = Rate(successes=int((apart == 0).sum()), n=len(apart))
-    return {"share": rate.share, "interval": list(rate.interval(confidence))}
+def _copies(apart: Distances) -> Rate:
+    return Rate(successes=int((apart == 0).sum()), n=len(apart))

@@ -18,7 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.errors import UsageError
-from discreet.lab.evidence import Evidence, best_under, clopper_pearson
+from discreet.lab.evidence import Evidence, best_under, clopper_pearson, percent
 from discreet.lab.synthetic.coded import NULL, coded
 from discreet.lab.synthetic.control import CONFIDENCE
 from discreet.lab.synthetic.membership import threshold
@@ -69,7 +69,7 @@ def shadow(
         confidence=confidence,
         story=(
             f"Shown a synthetic table, an attacker who knows all rows but one tells whether that person's was there "
-            f"{share:.1%} of the time.",
+            f"{percent(share)} of the time.",
         ),
         details={"learned_on": 2 * releases, "rows": table.num_rows},
     )

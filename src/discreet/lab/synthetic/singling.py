@@ -4,6 +4,9 @@ European law names it first among the ways in which data are not anonymous. The 
 and takes conditions that hold for one row of it, hoping that they hold for one person, too (Cohen and Nissim 2020;
 Giomi et al. 2023). Some will by luck: a condition of weight 1/n isolates one of n people with probability about 1/e
 whatever it says. How much by luck is measured on a control table of other people.
+
+A claimed epsilon carries no bound here. It limits what one person's row can change; whether a condition holds for
+exactly one person hangs on everybody's, so that its limit would grow with their number and say nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import UsageError
-from discreet.lab.evidence import Evidence
+from discreet.lab.evidence import Evidence, percent
 from discreet.lab.synthetic.coded import Coded, Codes
 from discreet.lab.synthetic.control import CONFIDENCE, Rate, beside
 from discreet.lab.synthetic.predicates import ANY, Conditions, of_one_column, of_several_columns
@@ -67,17 +70,18 @@ def _judged(attack: str, conditions: Conditions, coded: Coded, confidence: float
     isolates = conditions.counts(coded.original) == 1
     success = Rate(successes=int(isolates.sum()), n=len(conditions))
     control = _luck(conditions, coded)
-    told = "so is it with a control table of other people" if coded.has_control else "luck can reach, without a control"
+    if coded.has_control:
+        told = f"of as many other people {percent(control.share)} do, by luck" + ", at most" * (control.most < 1)
+    else:
+        told = f"by luck at most {percent(control.share)} do, whoever the people are"
+    many = f"{success.n:,} conditions that hold" if success.n != 1 else "1 condition that holds"
     return beside(
         attack,
         success,
         control,
         seconds=process_time() - start,
         confidence=confidence,
-        story=(
-            f"Of {success.n:,} conditions that hold for one synthetic row, {success.share:.1%} hold for exactly one "
-            f"real person; for {'at most ' if control.most < 1 else ''}{control.share:.1%} {told}.",
-        ),
+        story=(f"Of {many} for one synthetic row, {percent(success.share)} hold for exactly one real person; {told}.",),
         details={
             "by_column": _by_column(conditions, isolates, coded),
             "examples": [conditions.said(int(place), coded) for place in np.flatnonzero(isolates)[:3]],

@@ -17,6 +17,7 @@ from discreet.lab.synthetic.control import CONFIDENCE
 from discreet.lab.synthetic.membership import density_ratio
 from discreet.lab.synthetic.nearest import distances
 from discreet.lab.synthetic.singling import multivariate, univariate
+from discreet.lab.words import some
 
 ATTACKS = (
     "membership inference",
@@ -46,8 +47,9 @@ def attack(
     """Attack a synthetic table in every way that the tables allow, and tell of the strongest.
 
     Each attack's interval holds at a confidence that makes all of them hold together at 95% (Bonferroni). A claimed
-    epsilon bounds membership inference: where that goes beyond it, the evidence is of it; else of the strongest that
-    goes beyond chance; else of the one that tests the claim. `seed`: the same targets again; attacks protect nobody.
+    epsilon bounds guesses about one person, which is all but singling out: where one goes beyond it, the evidence is of
+    that; else of the strongest that goes beyond chance; else of the one that tests the claim. `seed`: the same targets
+    again; attacks protect nobody.
     """
     if attacks < 1:
         raise UsageError(f"attacks must be at least 1, got {attacks}")
@@ -73,6 +75,7 @@ def attack(
         seconds=sum(each.seconds for each in found),
         interval=shown.interval,
         confidence=shown.confidence,
+        judged=shown.judged,
         story=_story(held, found, strongest, shown),
         details={
             "shown": shown.attack,
@@ -80,6 +83,7 @@ def attack(
             "not_run": _not_run(found),
             "control_in_original": _overlap(held),
             "leaks": leaks,
+            "not_judged": [each.attack for each in found if not each.judged],
             "attacks": {each.attack: each.to_data() for each in found},
             "rows": {
                 "original": held.original.shape[1],
@@ -104,24 +108,26 @@ def run(
     seed: int = 0,
 ) -> list[Evidence]:
     """Every attack that these tables allow, membership first; their intervals hold together at 95%."""
-    wanted: list[Callable[..., Evidence | None]] = [partial(inference, secret=secret, known=known), univariate]
-    wanted.append(multivariate)
+    guess = partial(inference, secret=secret, known=known, epsilon=epsilon, delta=delta)
+    wanted: list[Callable[..., Evidence | None]] = [guess, univariate, multivariate]
     if held.control.shape[1] >= _LEAST_CONTROL and held.original.shape[1] > 1:
-        wanted = [partial(density_ratio, epsilon=epsilon, delta=delta), *wanted, distances]
+        membership = partial(density_ratio, epsilon=epsilon, delta=delta)
+        wanted = [membership, *wanted, partial(distances, epsilon=epsilon, delta=delta)]
     confidence = 1 - (1 - CONFIDENCE) / len(wanted)
     found = [each(held, attacks=attacks, confidence=confidence, seed=seed) for each in wanted]
     return [each for each in found if each is not None]
 
 
-def _telling(found: Evidence) -> tuple[bool, bool, bool, float]:
+def _telling(found: Evidence) -> tuple[bool, bool, bool, tuple[bool, float]]:
     """What the evidence is of: the attack that goes beyond a claim, or beyond chance, or tests a claim, or is best."""
-    claimed = found.bound is not None
-    return found.breaks and claimed, found.breaks, claimed, _margin(found)
+    if found.bound is None:
+        return False, found.breaks, False, _margin(found)
+    return found.breaks, found.breaks, True, (found.judged, found.interval[0] - found.bound)
 
 
-def _margin(found: Evidence) -> float:
-    """How far an attack surely is above chance."""
-    return found.interval[0] - found.chance
+def _margin(found: Evidence) -> tuple[bool, float]:
+    """How far an attack surely is above chance; one that cannot be judged comes after all others."""
+    return found.judged, found.interval[0] - found.chance
 
 
 def _not_run(found: Sequence[Evidence]) -> list[str]:
@@ -148,7 +154,7 @@ def _overlap(held: Coded) -> float | None:
 
 
 def _story(held: Coded, found: list[Evidence], strongest: Evidence, shown: Evidence) -> tuple[str, ...]:
-    lines = [f"The strongest attack, over chance, is {strongest.attack}."]
+    lines = [f"The strongest attack, over chance, is {strongest.attack}."] if strongest.judged else []
     if shown is not strongest:
         lines.append(f"The figures above are of {shown.attack}{', which epsilon bounds' * (shown.bound is not None)}.")
     lines += [f"  {each.attack}: {' '.join(each.story)}" for each in found]
@@ -161,19 +167,28 @@ def _story(held: Coded, found: list[Evidence], strongest: Evidence, shown: Evide
     if leaks:
         lines.append(f"It tells more of its people than of people who are not in it: {', '.join(leaks)}.")
     if not beyond and not leaks:
-        lines.append("No attack does surely better on the people in it than it should. That is no proof of safety.")
+        what = "No attack" if all(each.judged for each in found) else "No attack that can be judged"
+        lines.append(f"{what} does surely better on the people in it than it should. That is no proof of safety.")
     return (*lines, *_limits(held, found))
 
 
 def _limits(held: Coded, found: list[Evidence]) -> list[str]:
     """What was compared, what could not be, and whether the control is one."""
-    lines = [f"Compared on: {', '.join(held.names)[:200]}."]
+    lines = [f"Compared on: {some(held.names)}."]
     if held.left_out:
-        lines.append(f"Left out, for not all tables have them: {', '.join(held.left_out)[:200]}.")
+        lines.append(f"Left out, for not all tables have them: {some(held.left_out)}.")
+    if any(each.bound is not None for each in found) and any("singling" in each.attack for each in found):
+        lines.append(
+            "Singling out is held against luck alone: epsilon limits what one person's row can change, and whether a "
+            "condition holds for exactly one person hangs on everybody's."
+        )
     if missing := _not_run(found):
         lines.append(f"Could not be run on these tables: {', '.join(missing)}.")
     if not held.has_control:
-        lines.append("Without a control table (--control) membership and nearest records cannot be judged.")
+        lines.append(
+            "Without a control table (--control) membership, nearest records and attribute inference cannot be judged, "
+            "neither as a leak nor as safe."
+        )
     overlap = _overlap(held)
     if overlap is not None and overlap >= MUCH_OVERLAP:
         lines.append(

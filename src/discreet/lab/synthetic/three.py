@@ -9,7 +9,7 @@ from functools import partial
 import pyarrow as pa
 
 from discreet.lab import pictures
-from discreet.lab.evidence import Evidence
+from discreet.lab.evidence import Evidence, percent
 from discreet.lab.synthetic.coded import coded
 from discreet.lab.synthetic.ours import publisher
 from discreet.lab.synthetic.shadow import shadow
@@ -71,12 +71,13 @@ def _evidence(found: dict[str, list[Evidence]], games: dict[str, Evidence]) -> E
     leaky = max(found[_LEAKY], key=lambda each: each.interval[0] - each.chance)
     story = [f"Synthetic does not mean anonymous. The strongest attack on the {_LEAKY} is {leaky.attack}."]
     for name, attacks in found.items():
-        told = ", ".join(f"{each.attack} {each.success:.0%} (others {each.chance:.0%})" for each in attacks)
+        told = ", ".join(f"{each.attack} {percent(each.success)} (others {percent(each.chance)})" for each in attacks)
         story.append(f"{name}: {told}.")
     ours = games[_OURS]
     story.append(
-        f"Shadow models tell whether one person's row was there {games[_LEAKY].success:.0%} of the time on the "
-        f"{_LEAKY} and {ours.success:.0%} on Discreet's tables, where nobody can do better than {ours.bound:.0%}."
+        f"Shadow models tell whether one person's row was there {percent(games[_LEAKY].success)} of the time on the "
+        f"{_LEAKY} and {percent(ours.success)} on Discreet's tables, where nobody can do better than "
+        f"{percent(ours.bound or 0)}."
     )
     return Evidence(
         attack="synthetic",

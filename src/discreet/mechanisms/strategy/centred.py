@@ -39,8 +39,8 @@ class Centred(Strategy):
 
     @property
     def largest(self) -> int:
-        """An entry is at most n - 1; n also bounds what is summed on the way."""
-        return self.size
+        """Sums that are kept below 2^62 by it stay below 2^63 on the way: n is at most twice n - 1."""
+        return self.size - 1
 
     @property
     def column_l1(self) -> NDArray[Any]:

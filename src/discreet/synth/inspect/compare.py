@@ -26,7 +26,8 @@ from discreet.curator import Curator, Version
 from discreet.errors import UsageError
 from discreet.inference.axes import Axes
 from discreet.mechanisms.combined import Combined
-from discreet.program import Candidate, Cut, Program
+from discreet.cut import Candidate, Cut
+from discreet.program import Program
 from discreet.synth.inspect.belonging import check_belongs
 from discreet.synth.inspect.distances import PARTS, Plan, distances, law_of, plan_of
 from discreet.synth.inspect.evidence import names_of

@@ -18,7 +18,8 @@ from discreet.errors import UsageError
 from discreet.inference.axes import Axes, cells_of
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.program import Cut, Law, Program, moves_of_distances
+from discreet.cut import Cut, Law, moves_of_distances
+from discreet.program import Program
 from discreet.synth.model import Model
 
 #: The model's counts are rounded to this part of a row.

@@ -1,0 +1,96 @@
+"""The history of a table: every released number of its newest version that can be added to others, and what stays out.
+
+Reads stored, noisy answers and public facts alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from discreet.answers.reconcile.kinds import READERS, Held, Stored
+from discreet.answers.reconcile.numbers import Number, Outside
+from discreet.answers.repeats import Reads
+from discreet.curator import Curator, Version
+from discreet.errors import UsageError
+from discreet.ledger.ledger import Ledger
+from discreet.ledger.records import Charge
+
+#: So many numbers are reconciled at once; those of later releases stay out.
+MOST_NUMBERS = 4_000
+
+#: What a stored release holds, as it was read. What is stored never changes, and ids are drawn at random, once for
+#: ever; its text is read against a version, whose schema is in the ledger, and perhaps public tables, which are joins.
+_READ: dict[str, Held] = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """A release, or a part of it, that is not reconciled, and why."""
+
+    release: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """Released numbers of one version of a table, the oldest first."""
+
+    numbers: tuple[Number, ...]
+    left_out: tuple[LeftOut, ...]
+
+
+def history(
+    version: Version,
+    *,
+    curator: Curator,
+    reads: Reads,
+    only: Collection[str] = (),
+    most: int = MOST_NUMBERS,
+    newest: int | None = None,
+) -> History:
+    """What was released about a version. `only`: these releases; `newest`: no more than so many, the newest."""
+    ledger = curator.ledger
+    ledger.refresh()
+    charges = [charge for charge in _charges(ledger, version, only) if charge.id in ledger.state.answers]
+    since = _changed(ledger, version.table)
+    numbers: list[Number] = []
+    left_out: list[LeftOut] = []
+    for charge in charges[-newest:] if newest is not None else charges:
+        held, outside = _held(charge, version, since, curator=curator, reads=reads)
+        if len(numbers) + len(held) > most:
+            held, outside = [], [*outside, Outside(reason=f"more than {most:,} numbers at once; name fewer releases")]
+        numbers += held
+        left_out += [LeftOut(release=charge.id, reason=each.reason) for each in outside]
+    return History(numbers=tuple(numbers), left_out=tuple(left_out))
+
+
+def _charges(ledger: Ledger, version: Version, only: Collection[str]) -> list[Charge]:
+    known = ledger.state.charges
+    for name in only:
+        if name not in known:
+            raise UsageError(f"there is no release {name[:60]!r}", hint="discreet ledger show lists them")
+    wanted = [known[name] for name in dict.fromkeys(only)] if only else list(known.values())
+    return sorted((each for each in wanted if only or each.table == version.table), key=lambda each: each.seq)
+
+
+def _held(charge: Charge, version: Version, since: int, *, curator: Curator, reads: Reads) -> Held:
+    """What a release holds: read once, and then remembered."""
+    if charge.table != version.table:
+        return [], [Outside(reason=f"it is about {charge.table!r}")]
+    if charge.version != version.number:
+        return [], [Outside(reason=f"it is about version {charge.version}, whose rows are others")]
+    if charge.seq < since:
+        return [], [Outside(reason="it was asked before somebody was forgotten, so of other rows")]
+    if charge.id not in _READ:
+        stored = Stored(charge=charge, version=version, curator=curator, reads=reads)
+        _READ[charge.id] = next(held for reader in READERS if (held := reader(stored)) is not None)
+    return _READ[charge.id]
+
+
+def _changed(ledger: Ledger, table: str) -> int:
+    """The row of the ledger since which a version's rows are what they are: `forget` takes some, by an owner's act."""
+    if not ledger.state.forgotten.get(table):
+        return 0
+    acts = [entry for entry in ledger.entries() if entry.kind == "forget" and table in entry.data()["tables"]]
+    return max((entry.seq for entry in acts), default=0)

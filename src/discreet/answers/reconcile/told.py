@@ -1,0 +1,132 @@
+"""What released answers already tell about a question: estimates of its cells, and how wrong they may be.
+
+Everything here reads noisy, released numbers and public facts, so it is post-processing and free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+from discreet.answers.quoting import laws_of
+from discreet.answers.reconcile.width import Parts, half_width, signature
+from discreet.measurement import Law, Measurement, NoisyCells
+from discreet.plan.price import Price
+from discreet.sql.asked import Asked
+
+#: A price is searched for in some thirty steps, each of which weighs every different law of the cells.
+_MOST_KINDS = 32
+
+
+#: Weights, and the laws of the noises that they weigh.
+_Weighed = tuple[tuple[float, Law], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """An unbiased estimate of one exact number: a weighted sum of released ones, whose laws of noise are `parts`."""
+
+    value: float
+    variance: float
+    parts: _Weighed
+    releases: tuple[str, ...]
+
+    def with_another(self, value: float, law: Law, release: str) -> Cell:
+        """Combined, by inverse variance, with one more measurement of the same number, whose noise is independent."""
+        share = self._share(law)
+        return Cell(
+            value=share * self.value + (1 - share) * value,
+            variance=share**2 * self.variance + (1 - share) ** 2 * float(law.variance()),
+            parts=self.parts_with(law),
+            releases=(*self.releases, release),
+        )
+
+    def parts_with(self, law: Law) -> _Weighed:
+        """The laws of the noise of `with_another`."""
+        share = self._share(law)
+        return (*((share * weight, own) for weight, own in self.parts), (1 - share, law))
+
+    def _share(self, law: Law) -> float:
+        new = float(law.variance())
+        return new / (self.variance + new) if self.variance + new > 0 else 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """What is told about every cell of a question, by grouping set and statistic, row-major."""
+
+    asked: Asked
+    cells: Mapping[tuple[int, int], tuple[Cell, ...]]
+
+    @cached_property
+    def releases(self) -> tuple[str, ...]:
+        """The releases that it comes from, the oldest first."""
+        return tuple(dict.fromkeys(name for cells in self.cells.values() for cell in cells for name in cell.releases))
+
+    @cached_property
+    def _steps(self) -> dict[int, Fraction]:
+        """For each statistic that an output shows, how many times it does."""
+        steps: dict[int, Fraction] = {}
+        for output in self.asked.outputs:
+            if output.plain is not None:
+                index, step = output.plain
+                steps[index] = max(steps.get(index, Fraction(0)), abs(step))
+        return steps
+
+    @cached_property
+    def _kinds(self) -> dict[tuple[int, int], dict[Parts, Cell]]:
+        """The different laws among the cells, each with one of those that have it."""
+        return {key: {signature(cell.parts): cell for cell in cells} for key, cells in self.cells.items()}
+
+    def widest(self, confidence: Fraction) -> Fraction:
+        """The widest noise of any number that the answer would show."""
+        return self._widest(lambda key, cell: cell.parts, confidence)
+
+    def widest_with(self, price: Price, confidence: Fraction) -> Fraction:
+        """The widest noise after one more measurement at this price.
+
+        Privacy: a price that is chosen by this is a function of released answers and public facts. Such adaptive
+            choices are what the filters of the ledger are for (docs/proofs/filters.md).
+        """
+        laws = laws_of(price)
+        return self._widest(lambda key, cell: cell.parts_with(laws[key[1]][key[0]]), confidence)
+
+    def _widest(self, parts: Callable[[tuple[int, int], Cell], _Weighed], confidence: Fraction) -> Fraction:
+        found = [
+            Fraction(half_width(parts(key, cell), confidence)) * self._steps[key[1]]
+            for key, kinds in self._kinds.items()
+            if key[1] in self._steps
+            for cell in kinds.values()
+        ]
+        return max(found, default=Fraction(0))
+
+    def as_exact_as(self, price: Price) -> bool:
+        """Whether no number has more noise than one that is bought at this price."""
+        laws = laws_of(price)
+        return all(
+            cell.variance <= float(laws[index][place].variance())
+            for (place, index), cells in self.cells.items()
+            for cell in cells
+        )
+
+    def few(self) -> bool:
+        """Whether a price can take it into account in time: the laws of its cells are few."""
+        return sum(len(kinds) for kinds in self._kinds.values()) <= _MOST_KINDS
+
+    def with_measured(self, measurement: Measurement) -> Told:
+        """Each cell combined with a new measurement of the question."""
+        order = self.asked.inquiry.order
+        cells = dict(self.cells)
+        for part in measurement.parts:
+            if not isinstance(part, NoisyCells):
+                continue
+            place = order.sets.index(part.place)
+            for number, values, law in zip(part.statistics, part.noisy_values, part.laws, strict=True):
+                key = (place, order.statistics.index(number))
+                cells[key] = tuple(
+                    cell.with_another(value, law, measurement.id)
+                    for cell, value in zip(cells[key], values, strict=True)
+                )
+        return Told(asked=self.asked, cells=cells)

@@ -1,0 +1,61 @@
+"""`discreet histogram`: how many rows have each value, or pair of values, of some columns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table as RichTable
+
+from discreet.cli import show
+from discreet.cli.flags import HERE, Confidence, Delta, Epsilon, Folder, Json, Within, one_of, writable
+
+if TYPE_CHECKING:
+    from discreet.release import Release
+
+#: The longest bar, in letters.
+_BAR = 40
+
+
+def histogram(
+    table: Annotated[str, typer.Argument(help="A declared table.")],
+    columns: Annotated[list[str], typer.Argument(help="One column, or several for every combination.")],
+    epsilon: Epsilon = None,
+    within: Within = None,
+    confidence: Confidence = "0.95",
+    delta: Delta = None,
+    analyst: Annotated[str | None, typer.Option("--analyst", help="Who asks.")] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Draw anew, and pay, even if it was answered before.")] = False,
+    csv: Annotated[Path | None, typer.Option("--csv", help="Also write the rows here.")] = None,
+    parquet: Annotated[Path | None, typer.Option("--parquet", help="Also write the rows here.")] = None,
+    project: Folder = HERE,
+    as_json: Json = False,
+) -> None:
+    """Count the rows of each value or bin of some columns. Charged; the same again is free."""
+    import discreet
+
+    one_of(epsilon, within)
+    found = discreet.open(project)
+    for path in (csv, parquet):
+        writable(path, found)
+    with show.progress("asking"):
+        release = found.histogram(table, *columns).ask(
+            epsilon=epsilon, within=within, confidence=confidence, delta=delta, analyst=analyst, fresh=fresh
+        )
+    show.save(release, csv=csv, parquet=parquet)
+    lines = show.answer(release, found.budget(release.table))
+    show.out(release.to_data(), [_bars(release), *lines[1:]] if len(columns) == 1 else lines, as_json=as_json)
+
+
+def _bars(release: Release) -> Any:
+    """The answer with a bar for each count, where there is one key: what is below 0 has none."""
+    counts = [row[-1] if isinstance(row[-1], int | float) else 0 for row in release.rows]
+    most = max([1.0, *map(float, counts)])
+    table = RichTable(box=None, pad_edge=False, header_style="bold")
+    table.add_column(release.columns[0].name, no_wrap=True)
+    table.add_column(release.columns[1].name, justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    for row, count in list(enumerate(counts))[: show.MOST_ROWS]:
+        table.add_row(release.shown(row, 0), release.shown(row, 1), "▇" * round(_BAR * max(0.0, float(count)) / most))
+    return table

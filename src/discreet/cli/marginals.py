@@ -1,0 +1,152 @@
+"""`discreet marginals`: tables of a few columns each, from one charge, that agree with each other."""
+
+from __future__ import annotations
+
+import csv as writing
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from discreet.cli import show
+from discreet.cli.flags import HERE, Confidence, Folder, Json
+from discreet.errors import UsageError
+
+if TYPE_CHECKING:
+    from discreet.api import Project
+    from discreet.tables.marginals.asking import Priced
+    from discreet.tables.marginals.release import Marginal, Marginals
+
+#: So many tables, and lines of each, are shown; files hold them all.
+_TABLES, _LINES = 6, 12
+
+
+def marginals(
+    table: Annotated[str, typer.Argument(help="A declared table.")],
+    columns: Annotated[list[str] | None, typer.Argument(help="Columns; else all whose values are declared.")] = None,
+    epsilon: Annotated[str | None, typer.Option("--epsilon", help="How much privacy loss to spend.")] = None,
+    delta: Annotated[str | None, typer.Option("--delta", help="With epsilon, the guarantee; Gaussian noise.")] = None,
+    order: Annotated[str | None, typer.Option("--order", help="Cross up to so many columns; else 2.")] = None,
+    exactly: Annotated[bool, typer.Option("--exactly", help="Only tables of just so many columns.")] = False,
+    weight: Annotated[
+        list[str] | None, typer.Option("--weight", help="a,b=5: this table, and how much its errors matter.")
+    ] = None,
+    objective: Annotated[str, typer.Option("--objective", help="mean, or max: keep the worst table small.")] = "mean",
+    plan: Annotated[bool, typer.Option("--plan", help="Only say what it would cost, and how exact. Free.")] = False,
+    whole: Annotated[bool, typer.Option("--whole", help="Whole numbers of at least 0, with one total.")] = False,
+    csv: Annotated[Path | None, typer.Option("--csv", help="A folder to write a file for each table to.")] = None,
+    confidence: Confidence = "0.95",
+    analyst: Annotated[str | None, typer.Option("--analyst", help="Who asks.")] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Measure anew, charged, though it was measured.")] = False,
+    project: Folder = HERE,
+    as_json: Json = False,
+) -> None:
+    """All tables of up to --order columns, consistent with each other. Charged once; the same again is free."""
+    import discreet
+
+    if epsilon is None:
+        raise UsageError("say how much to spend", hint="--epsilon 1")
+    found = discreet.open(project)
+    _check_folder(csv, found)
+    wish: dict[str, Any] = {
+        "epsilon": epsilon,
+        "delta": delta,
+        "order": order,
+        "exactly": exactly,
+        "tables": dict(map(_weight, weight or [])),
+        "objective": objective,
+    }
+    if plan:
+        priced = found.plan_marginals(table, columns or [], **wish)
+        show.out(priced.to_data(), _planned(priced), as_json=as_json)
+        return
+    with show.progress("measuring"):
+        made = found.marginals(table, columns or [], confidence=confidence, analyst=analyst, fresh=fresh, **wish)
+    if csv is not None:
+        _write(made, csv, whole=whole)
+    show.out(made.to_data(whole=whole) if as_json else {}, _told(made, whole=whole), as_json=as_json)
+
+
+def _weight(text: str) -> tuple[tuple[str, ...], str]:
+    """a,b=5 as names and a weight; without one it is 1."""
+    names, _, weight = text.rpartition("=") if "=" in text else (text, "", "1")
+    return tuple(name.strip() for name in names.split(",")), weight.strip()
+
+
+def _check_folder(folder: Path | None, project: Project) -> None:
+    """Refuse, before anything is charged, a folder that cannot take the files."""
+    if folder is None:
+        return
+    if project.holds(folder) or (folder.exists() and not folder.is_dir()):
+        raise UsageError(f"{str(folder)!r} cannot take the tables", hint="name a new folder, or an empty one")
+    if folder.is_dir() and any(folder.iterdir()):
+        raise UsageError(f"the folder {str(folder)!r} is not empty", hint="name a new one")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise UsageError(f"{str(folder)!r} cannot be made: {problem.strerror}") from None
+
+
+def _write(made: Marginals, folder: Path, *, whole: bool) -> None:
+    """A CSV file for each table: its columns, the number of rows, and between what the exact one lies."""
+    for number, marginal in enumerate(made, start=1):
+        plain = "-".join(re.sub(r"[^A-Za-z0-9_]+", "_", name) for name in marginal.columns)[:80]
+        try:
+            with (folder / f"{number:03}-{plain}.csv").open("w", newline="", encoding="utf-8") as file:
+                lines = writing.writer(file)
+                lines.writerow([*marginal.columns, "value", "low", "high"])
+                for *labels, value, (low, high) in marginal.rows(whole=whole):
+                    lines.writerow([*labels, value, low, high])
+        except OSError as problem:
+            raise UsageError(
+                f"the tables are stored, but could not be written: {problem.strerror}",
+                hint="ask again with another folder; the stored release is free",
+            ) from None
+
+
+def _planned(priced: Priced) -> list[str]:
+    from discreet.tables.marginals.release import spending
+
+    wish = priced.planned.wish
+    return [
+        f"{len(wish.sets):,} tables with {sum(wish.cells):,} cells",
+        f"{priced.planned.words}",
+        f"expected error of a cell: {priced.expected_rmse:.4g} (root of the mean square)",
+        f"cost {spending(priced.event)}; nothing is charged for a plan",
+        *(f"note: {warning}" for warning in priced.warnings),
+    ]
+
+
+def _told(made: Marginals, *, whole: bool) -> list[Any]:
+    """The first tables, for people, and how wrong they may be."""
+    sets = made.planned.wish.sets
+    parts: list[Any] = []
+    for marginal, _ in zip(made, range(_TABLES), strict=False):
+        parts += [_table(marginal, whole=whole), ""]
+    if len(sets) > _TABLES:
+        parts.append(f"… {len(sets) - _TABLES:,} more tables; --csv DIR or --json has them all")
+    price = "stored release: free" if made.cached else f"cost {made.cost}"
+    parts += [
+        f"± is noise: each exact number, taken alone, lies inside with {100 * float(made.confidence):g}% confidence.",
+        f"{made.strategy}; expected error {made.expected_rmse:.4g}.",
+        f"{price}. Release {made.release}, version {made.version}.",
+        *(f"note: {warning}" for warning in made.warnings),
+    ]
+    return parts
+
+
+def _table(marginal: Marginal, *, whole: bool) -> RichTable:
+    found = RichTable(box=None, pad_edge=False, header_style="bold")
+    for name in marginal.columns:
+        found.add_column(Text(name), no_wrap=True)
+    found.add_column("rows", justify="right", no_wrap=True)
+    for row, _ in zip(marginal.rows(whole=whole), range(_LINES), strict=False):
+        *labels, value, _interval = row
+        words = f"{value:,}" if whole else f"{value:,.1f} ± {marginal.half_width:,.1f}"
+        found.add_row(*(Text("" if label is None else str(label)) for label in labels), words)
+    if marginal.values.size > _LINES:
+        found.add_row(*["…"] * len(marginal.columns), f"{marginal.values.size - _LINES:,} more")
+    return found

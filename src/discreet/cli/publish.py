@@ -1,0 +1,141 @@
+"""`discreet publish`: tables as a census publishes them, from a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet import exact
+from discreet.cli import show
+from discreet.cli.flags import HERE, Confidence, Folder, Json
+from discreet.errors import UsageError
+
+if TYPE_CHECKING:
+    from discreet.api import Project
+    from discreet.tables.publish.published import Published
+
+
+def publish(
+    plan: Annotated[Path, typer.Argument(metavar="PLAN.toml", help="Which tables, of which places, by what.")],
+    epsilon: Annotated[str | None, typer.Option("--epsilon", help="How much privacy loss to spend.")] = None,
+    delta: Annotated[
+        str | None, typer.Option("--delta", help="With epsilon, the guarantee; else the table's. 0: pure.")
+    ] = None,
+    to: Annotated[Path | None, typer.Option("--to", help="The folder that the tables are written to.")] = None,
+    confidence: Confidence = "0.95",
+    price: Annotated[
+        bool, typer.Option("--plan", help="Only say what it would cost and how exact it would be.")
+    ] = False,
+    analyst: Annotated[str | None, typer.Option("--analyst", help="Who asks.")] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Draw anew, and pay, even if it was published before.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Write over what is in the folder.")] = False,
+    project: Folder = HERE,
+    as_json: Json = False,
+) -> None:
+    """Publish tables of places and attributes that add up exactly. Charged once; the same plan again is free."""
+    import discreet
+
+    found = discreet.open(project)
+    if epsilon is None:
+        raise UsageError("say how much to spend", hint="--epsilon 1")
+    if price:
+        if to is not None or fresh or force:
+            raise UsageError("--plan writes nothing and draws nothing: --to, --fresh and --force do not go with it")
+        told = found.plan_publish(plan, epsilon=epsilon, delta=delta).to_data()
+        show.out(told, _quoted(told), as_json=as_json)
+        return
+    if to is None:
+        raise UsageError("say where the tables go", hint="--to FOLDER")
+    _refuse_own(to, found)
+    with _progress() as tell:
+        made = found.publish(
+            plan,
+            epsilon=epsilon,
+            delta=delta,
+            to=to,
+            confidence=confidence,
+            analyst=analyst,
+            fresh=fresh,
+            force=force,
+            progress=tell,
+        )
+    data, text = _published(made, to, found)
+    show.out(data, text, as_json=as_json)
+
+
+def _refuse_own(to: Path, project: Project) -> None:
+    if project.holds(to) or to.resolve() == project.folder.resolve():
+        raise UsageError(f"{str(to)!r} belongs to the project", hint="write to a folder of its own")
+
+
+def _levels(levels: list[dict[str, Any]]) -> list[str]:
+    width = max(len(level["level"]) for level in levels)
+    return [
+        f"  {level['level']:{width}}  {level['places']:>9,} places  {level['cells']:>11,} cells  "
+        f"{level['share']:>6.1%}  typical error {level['expected_error']['cell']:.3g} a cell, "
+        f"{level['expected_error']['total']:.3g} a total"
+        for level in levels
+    ]
+
+
+def _guarantee(told: dict[str, Any]) -> str:
+    delta = f", delta {told['delta']:g}" if told["delta"] else ""
+    rho = "" if told["rho"] is None else f" (rho {told['rho']:g})"
+    return f"epsilon {told['epsilon']:g}{delta}{rho} for each {told['unit']}; {told['neighbours']}"
+
+
+def _quoted(told: dict[str, Any]) -> list[str]:
+    lines = [f"tables of {told['table']!r}, version {told['version']}:", *_levels(told["levels"])]
+    lines.append(("published before: free. " if told["stored"] else "would cost ") + _guarantee(told["guarantee"]))
+    if not told["fits"] and not told["stored"]:
+        lines.append("the budget does not hold it now: discreet budget says what is left")
+    lines += [f"note: {note}" for note in (*told["exact"], *told["notes"])]
+    return lines
+
+
+def _published(made: Published, to: Path, project: Project) -> tuple[dict[str, Any], list[str]]:
+    from discreet.tables.publish.card import card_data
+
+    standing = project.budget(made.layout.version.table)
+    files = sorted(file.name for file in to.iterdir() if file.suffix in (".csv", ".parquet"))
+    data = card_data(made, files)
+    nothing = {"epsilon": 0.0, "rho": 0.0, "delta": 0.0}
+    paid = {key: data["guarantee"][key] for key in ("epsilon", "rho", "delta")}
+    data |= {
+        "folder": str(to),
+        "cached": made.cached,
+        "cost": nothing if made.cached else paid,
+        "spent": standing.spent.to_data(up=True),
+        "remaining": standing.remaining.to_data(up=False),
+    }
+    what = "published before, free now; it had cost" if made.cached else "cost"
+    lines = [f"wrote {len(files)} tables of about {data['rows']:,} rows, and card.html, to {to}"]
+    lines += [*_levels(data["levels"]), f"{what} {_guarantee(data['guarantee'])}"]
+    if standing.spent.epsilon is not None and standing.limit.epsilon is not None:
+        spent, limit = exact.show(standing.spent.epsilon, up=True), exact.show(standing.limit.epsilon)
+        lines.append(f"epsilon {spent} spent of {limit}. Release {made.release}.")
+    lines += [f"note: {note}" for note in (*data["exact"], *data["notes"])]
+    return data, lines
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str, float], None]]:
+    """A bar on stderr, where that is a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("publishing", total=1.0)
+
+        def tell(word: str, done: float) -> None:
+            bar.update(task, description=word, completed=done)
+
+        yield tell

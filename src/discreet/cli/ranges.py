@@ -1,0 +1,124 @@
+"""`discreet ranges`: intervals, prefixes and quantiles of a column, from one release; or of a stream of days."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table as RichTable
+
+from discreet.cli import show
+from discreet.cli.flags import HERE, Confidence, Folder, Json, writable
+from discreet.errors import UsageError
+
+if TYPE_CHECKING:
+    from discreet.api import Standing
+    from discreet.tables.ranges.reading import Ranges
+    from discreet.tables.ranges.release import Quote
+
+
+def ranges(
+    table: Annotated[str, typer.Argument(help="A declared table.")],
+    column: Annotated[str, typer.Argument(help="A column of numbers or dates with bounds.")],
+    epsilon: Annotated[str | None, typer.Option("--epsilon", help="What to spend; without it, read a release.")] = None,
+    delta: Annotated[str | None, typer.Option("--delta", help="With it: Gaussian noise for (epsilon, delta).")] = None,
+    file: Annotated[
+        Path | None, typer.Option("--ranges", help="A CSV with low and high: the ranges to answer.")
+    ] = None,
+    between: Annotated[list[str] | None, typer.Option("--between", help="A range, such as 30..45 or ..17.")] = None,
+    quantile: Annotated[list[str] | None, typer.Option("--quantile", help="A quantile, such as 0.5.")] = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Only say how exact it would be, and the price. Free.")] = False,
+    strategy: Annotated[str, typer.Option("--strategy", help="best, identity, or the lecture's binary tree.")] = "best",
+    seconds: Annotated[str, typer.Option("--seconds", help="How long to look for a better strategy.")] = "1",
+    only: Annotated[
+        bool, typer.Option("--only", help="Plan for these ranges alone: more exact, but no others.")
+    ] = False,
+    whole: Annotated[bool, typer.Option("--whole", help="Whole numbers, none below 0, that add up.")] = False,
+    confidence: Confidence = "0.95",
+    analyst: Annotated[str | None, typer.Option("--analyst", help="Who asks.")] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Measure anew, and pay.")] = False,
+    csv_file: Annotated[Path | None, typer.Option("--csv", help="Also write the rows here.")] = None,
+    project: Folder = HERE,
+    as_json: Json = False,
+) -> None:
+    """Answer intervals and quantiles of a column from one release: charged once, free for ever after."""
+    import discreet
+    from discreet.plan.price import confidence_of
+    from discreet.tables.ranges.reading import quantile_of
+
+    found = discreet.open(project)
+    writable(csv_file, found)
+    confidence_of(confidence)
+    quantiles = [quantile_of(each) for each in quantile or ()]
+    if only and quantiles:
+        raise UsageError("a release for these ranges alone tells no quantiles", hint="leave --only out")
+    if file is not None and between:
+        raise UsageError("--ranges and --between say the same thing twice", hint="give one of the two")
+    asked: Any = file if file is not None else [_pair(text) for text in between] if between else None
+    more: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "ranges": asked}
+    more |= {"strategy": strategy, "seconds": seconds, "only": only}
+    if plan:
+        with show.progress("planning"):
+            quoted = found.plan_ranges(table, column, **more)
+        show.out(quoted.to_data(), _plan_words(quoted), as_json=as_json)
+        return
+    with show.progress("asking"):
+        made = found.ranges(table, column, **more, analyst=analyst, fresh=fresh)
+        data = made.to_data(confidence=confidence, quantiles=quantiles, whole=whole)
+    if csv_file is not None:
+        _write(csv_file, made.ruler.column.name, data["rows"])
+    show.out(data, _words(made, data, found.budget(table)), as_json=as_json)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    low, dots, high = text.partition("..")
+    if not dots:
+        raise UsageError(f"{text[:60]!r} is not a range", hint="--between 30..45, or ..17, or 65..")
+    return low, high
+
+
+def _write(path: Path, column: str, rows: list[list[Any]]) -> None:
+    try:
+        with path.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow([f"{column}_low", f"{column}_high", "rows", "rows_low", "rows_high"])
+            writer.writerows([low, high, value, *ends] for low, high, value, ends in rows)
+    except OSError as problem:
+        raise UsageError(f"cannot write {str(path)!r}: {problem.strerror}") from None
+
+
+def _plan_words(quoted: Quote) -> list[str]:
+    data = quoted.to_data()
+    epsilon = data["cost"]["epsilon"]
+    price = f"rho {data['cost']['rho']:g}" if epsilon is None else f"epsilon {epsilon:g}"
+    return [
+        f"costs     {price}, once",
+        f"cells     {data['cells']:,} of {data['column']}",
+        f"strategy  {data['strategy']}",
+        f"error     about {data['expected_rmse']:.4g} rows for a range (root mean square over those planned for);",
+        f"          no strategy of this kind gets below {data['lower_bound']:.4g}",
+    ]
+
+
+def _words(made: Ranges, data: dict[str, Any], standing: Standing) -> list[Any]:
+    table = RichTable(box=None, pad_edge=False, header_style="bold")
+    table.add_column(made.ruler.column.name, no_wrap=True)
+    for name in ("rows", f"between, at {100 * data['confidence']:g}%"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for low, high, value, ends in data["rows"][: show.MOST_ROWS]:
+        table.add_row(f"{low} to {high}", f"{value:,g}", f"{ends[0]:,g} and {ends[1]:,g}")
+    more = len(data["rows"]) - show.MOST_ROWS
+    lines: list[Any] = [table, *([f"… and {more:,} more: --json or --csv has them all"] if more > 0 else [])]
+    for fraction, value, ends in data["quantiles"]:
+        lines.append(f"{100 * fraction:g}% of the rows lie at or below {value} (between {ends[0]} and {ends[1]})")
+    paid = "stored release: free" if made.cached else f"cost {made.cost}"
+    return [
+        *lines,
+        "",
+        f"{paid}; {show.spent(standing)}. Release {made.release}, version {made.version}.",
+        f"{'Reading these' if data['only'] else 'Every other range and quantile of ' + made.ruler.column.name} "
+        "is free from now on: leave --epsilon out.",
+        *(f"note: {warning}" for warning in made.warnings),
+    ]

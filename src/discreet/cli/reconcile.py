@@ -1,0 +1,126 @@
+"""`discreet reconcile`: the released answers of a table, made to agree with each other. Free."""
+
+from __future__ import annotations
+
+import csv as writer
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table as RichTable
+from rich.text import Text as RichText
+
+from discreet.cli import show
+from discreet.cli.flags import HERE, Folder, Json, writable
+from discreet.errors import UsageError
+
+if TYPE_CHECKING:
+    from discreet.answers.reconcile.agreement import Agreement, Line
+    from discreet.api import Project
+
+#: So many identities, and releases that stay out, are listed on a screen.
+_MOST_LISTED = 20
+
+
+def reconcile(
+    words: Annotated[
+        list[str] | None, typer.Argument(metavar="[TABLE] [RELEASE...]", help="A table, or some of its releases: r-…")
+    ] = None,
+    whole: Annotated[
+        bool, typer.Option("--whole", help="Also whole numbers that agree, and are not negative where none can be.")
+    ] = False,
+    csv: Annotated[Path | None, typer.Option("--csv", help="Also write the numbers here.")] = None,
+    project: Folder = HERE,
+    as_json: Json = False,
+) -> None:
+    """Make the released answers of a table agree with each other. Free."""
+    import discreet
+    from discreet.answers.reconcile.agreement import agree
+
+    found = discreet.open(project)
+    writable(csv, found)
+    table, releases = _named(found, list(words or []))
+    with show.progress("reconciling"):
+        told = agree(
+            found.known_version(table),
+            curator=found.curator,
+            reads=lambda text: found.sql(text).asked,
+            only=releases,
+            wholes=whole,
+        )
+    if csv is not None:
+        _write(told, csv)
+    show.out(told.to_data(), _shown(told), as_json=as_json)
+
+
+def _named(project: Project, words: list[str]) -> tuple[str, list[str]]:
+    """The table and the releases: a release tells its table, and the only table need not be named."""
+    if words and not words[0].startswith("r-"):
+        table = project.table(words[0])
+        if table.public:
+            raise UsageError(f"{table.name!r} is public: its answers are exact, and agree")
+        return table.name, words[1:]
+    charges = project.ledger.refresh().charges
+    if words and words[0] in charges:
+        return charges[words[0]].table, words
+    if words:
+        raise UsageError(f"there is no release {words[0][:60]!r}", hint="discreet ledger show lists them")
+    private = [table.name for table in project.file.tables.values() if not table.public]
+    if len(private) != 1:
+        raise UsageError("which table?", hint=f"discreet reconcile {private[0]}" if private else "declare a table first")
+    return private[0], []
+
+
+def _shown(told: Agreement) -> list[Any]:
+    rounded = told.rounded is not None
+    table = RichTable(box=None, pad_edge=False, header_style="bold")
+    table.add_column("number", no_wrap=True)
+    for name in ("released", "reconciled", *(["whole"] if rounded else [])):
+        table.add_column(name, justify="right", no_wrap=True)
+    for line in told.lines[: show.MOST_ROWS]:
+        cells = [_pair(line.value, line.standard_error), _pair(line.reconciled, line.reconciled_error)]
+        table.add_row(RichText(line.words()), *cells, *([_whole(line)] if rounded else []))
+    lines: list[Any] = [table]
+    if len(told.lines) > show.MOST_ROWS:
+        lines.append(f"… {len(told.lines) - show.MOST_ROWS} more; --csv FILE writes them all")
+    lines += ["", *_identities(told)]
+    left = [f"left out: {each.release}, {each.reason}" for each in told.left_out]
+    lines += left[:_MOST_LISTED] + ([f"… {len(left) - _MOST_LISTED} more"] if len(left) > _MOST_LISTED else [])
+    if told.rounded is False:
+        lines.append("no whole numbers were found that keep every identity: those shown agree, but are not whole")
+    return [*lines, "± is one standard error, of the noise alone. Nothing was charged."]
+
+
+def _identities(told: Agreement) -> list[str]:
+    found = [f"  {told.identity(each)}" for each in told.identities[:_MOST_LISTED]]
+    if not found:
+        return ["no number is told by the others: nothing to reconcile"]
+    more = len(told.identities) - len(found)
+    head = (
+        f"{len(told.identities)} identities hold whatever the data are; what was released missed them by a chi-square "
+        f"of {told.chi_square:.3g}, about {told.degrees} is usual"
+    )
+    return [head, *found, *([f"  … {more} more"] if more else [])]
+
+
+def _pair(value: float, error: float) -> str:
+    return f"{value:,.6g} ± {error:.3g}"
+
+
+def _whole(line: Line) -> str:
+    return "" if line.whole is None else f"{line.whole:,.10g}"
+
+
+def _write(told: Agreement, path: Path) -> None:
+    """The numbers as CSV: one line for each, its keys in one field."""
+    names = ("release", "column", "keys", "value", "standard_error", "reconciled", "reconciled_error", "whole")
+    try:
+        with path.open("w", newline="", encoding="utf-8") as stream:
+            rows = writer.DictWriter(stream, names)
+            rows.writeheader()
+            for line in told.lines:
+                data = line.to_data()
+                keys = ";".join(f"{name}={'' if label is None else label}" for name, label in data["keys"].items())
+                rows.writerow(data | {"keys": keys})
+    except OSError as problem:
+        raise UsageError(f"{str(path)!r} could not be written: {problem.strerror or problem}") from None

@@ -1,0 +1,217 @@
+"""What a stream has counted: how many rows of each person, over its whole life. For the owner only, as exact as can be.
+
+A person is counted when rows of theirs are first seen, and never for more than a limit in all:
+
+    counted'(p) = max(counted(p), min(rows of p now, limit)),    new rows of p = counted'(p) - counted(p)
+
+Guarantee: over all steps the new rows of a person add up to at most `limit`, and depend on that person's rows alone.
+Because: counted(p) never falls, starts at 0 and is at most `limit`; it is a function of the numbers of p's own rows in
+    the versions read so far. Somebody who was forgotten is left out on both sides: who is erased is not counted again.
+
+The file lies beside the declared tables, readable by its owner only. Each step writes a new one before its noise is
+drawn; the ledger's row names it. It is sealed with the ledger's key: one that was altered, or is another step's, is
+not read.
+
+    <streams>/<stream>/lock                     held while a step is taken, or a person erased
+                       <number>-<chance>.counted
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import secrets
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.engines.keyed import TAG_BYTES
+from discreet.engines.stored import new_file
+from discreet.errors import LedgerFault, UsageError
+
+Seal = Callable[[str], str]
+
+FOLDER = "streams"
+_ENDING = ".counted"
+_LOCK = "lock"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """Persons by their tags, how many rows of each were counted, and how many rows were new at each step. Exact."""
+
+    stream: str
+    table: str
+    exact_tags: Any = field(repr=False)
+    exact_counts: NDArray[np.int64] = field(repr=False)
+    exact_steps: tuple[int, ...] = field(repr=False, default=())
+
+    @staticmethod
+    def nobody(stream: str, table: str) -> Counted:
+        """Before the first step."""
+        return Counted(stream=stream, table=table, exact_tags=_tags(b""), exact_counts=np.zeros(0, dtype=np.int64))
+
+    def without(self, tags: Collection[bytes]) -> Counted:
+        """The same without these persons. What they added to earlier steps stays."""
+        kept = np.invert(_found(self.exact_tags, tags))
+        return replace(self, exact_tags=_taken(self.exact_tags, kept), exact_counts=self.exact_counts[kept])
+
+    def advanced(self, persons: Path, *, limit: int, forgotten: Collection[bytes]) -> Counted:
+        """After one more step, which reads the side file of a declared table."""
+        now, rows = _read_persons(persons)
+        present = np.invert(_found(now, forgotten))
+        now, seen = _taken(now, present), np.minimum(rows[present], limit)
+        before = self.without(forgotten)
+        places = _places(now, before.exact_tags)
+        known = places >= 0
+        grown = seen.copy()
+        grown[known] = np.maximum(seen[known] - before.exact_counts[places[known]], 0)
+        counts = before.exact_counts.copy()
+        counts[places[known]] += grown[known]
+        first = np.logical_and(np.invert(known), grown > 0)
+        return replace(
+            self,
+            exact_tags=_tags(_bytes(before.exact_tags) + _bytes(_taken(now, first))),
+            exact_counts=np.concatenate([counts, grown[first]]),
+            exact_steps=(*self.exact_steps, int(grown.sum())),
+        )
+
+
+@contextmanager
+def alone(folder: Path, *, wait: bool) -> Iterator[None]:
+    """Hold one stream's folder against every other process; refused, or waited for, where another holds it."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as problem:
+        raise _unwritable(problem) from None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except BlockingIOError:
+        os.close(descriptor)
+        raise UsageError("another process takes a step of this stream now", hint="look at it in a moment") from None
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def save(folder: Path, counted: Counted, seal: Seal, *, name: str = "") -> str:
+    """Write a state, durably; return its file's name, a new one where none is given."""
+    name = name or f"{len(counted.exact_steps)}-{secrets.token_hex(8)}{_ENDING}"
+    people = _bytes(counted.exact_tags) + counted.exact_counts.astype("<i8").tobytes()
+    head = {"stream": counted.stream, "table": counted.table, "name": name, "steps": list(counted.exact_steps)}
+    text = json.dumps(head, sort_keys=True)
+    try:
+        with new_file(folder / name) as stream:
+            stream.write(f"{_seal(text, people, seal)}\n{text}\n".encode())
+            stream.write(people)
+    except UsageError as problem:
+        raise LedgerFault(
+            problem.reason.replace("the declared table", "what the stream has counted"), hint="nothing was drawn"
+        ) from None
+    return name
+
+
+def load(folder: Path, name: str, seal: Seal) -> Counted:
+    """Read a state as it was written."""
+    try:
+        mac, text, people = (folder / name).read_bytes().split(b"\n", 2)
+        head = json.loads(text)
+        if mac.decode() != _seal(text.decode(), people, seal) or head["name"] != name:
+            raise ValueError("sealed otherwise")
+    except (OSError, ValueError, KeyError, TypeError):
+        raise LedgerFault(
+            "what the stream has counted is gone from the disk, or was altered: nobody knows any more who was counted",
+            hint="bring the folder of the declared tables back as it was; else start another stream",
+        ) from None
+    middle = len(people) * TAG_BYTES // (TAG_BYTES + 8)
+    return Counted(
+        stream=head["stream"],
+        table=head["table"],
+        exact_tags=_tags(people[:middle]),
+        exact_counts=np.frombuffer(people[middle:], dtype="<i8").astype(np.int64),
+        exact_steps=tuple(head["steps"]),
+    )
+
+
+def tidy(folder: Path, *, keep: str | None) -> None:
+    """Erase what no row of the ledger names: older states, and what broke off. Only while `alone`."""
+    for file in folder.iterdir():
+        if file.name not in (_LOCK, keep):
+            file.unlink(missing_ok=True)
+
+
+def discard(file: Path) -> None:
+    """Erase a state that is not what it was. Where the disk fails it is kept: it may be whole."""
+    try:
+        file.read_bytes()
+    except OSError as problem:
+        raise _unwritable(problem) from None
+    file.unlink()
+
+
+def states(folder: Path) -> list[Path]:
+    """Every state in the folder of one stream."""
+    return sorted(file for file in folder.iterdir() if file.name.endswith(_ENDING))
+
+
+def _seal(text: str, people: bytes, seal: Seal) -> str:
+    return seal(f"counted {hashlib.sha256(text.encode() + people).hexdigest()} {len(text)}")
+
+
+def _unwritable(problem: OSError) -> LedgerFault:
+    return LedgerFault(f"what the stream has counted cannot be written: {problem.strerror}", hint="nothing was drawn")
+
+
+def _read_persons(file: Path) -> tuple[Any, NDArray[np.int64]]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        found = pq.read_table(file, columns=["tag", "rows"], partitioning=None)
+    except (OSError, pa.ArrowException):
+        raise LedgerFault(
+            "the newest version of the table is not whole on the disk", hint="bring it back, or discreet refresh"
+        ) from None
+    tags = found.column("tag").combine_chunks().cast(pa.binary(TAG_BYTES))
+    return tags, found.column("rows").to_numpy().astype(np.int64)
+
+
+def _tags(raw: bytes) -> Any:
+    import pyarrow as pa
+
+    kind = pa.binary(TAG_BYTES)
+    return pa.FixedSizeBinaryArray.from_buffers(kind, len(raw) // TAG_BYTES, [None, pa.py_buffer(raw)])
+
+
+def _bytes(tags: Any) -> bytes:
+    start, count = tags.offset * TAG_BYTES, len(tags) * TAG_BYTES
+    return bytes(tags.buffers()[1])[start : start + count] if count else b""
+
+
+def _taken(tags: Any, mask: NDArray[np.bool_]) -> Any:
+    import pyarrow as pa
+
+    return tags.filter(pa.array(mask))
+
+
+def _found(tags: Any, wanted: Collection[bytes]) -> NDArray[np.bool_]:
+    return _places(tags, _tags(b"".join(wanted))) >= 0
+
+
+def _places(tags: Any, among: Any) -> NDArray[np.int64]:
+    """Where each tag stands among others; -1 where it does not."""
+    import pyarrow.compute as pc
+
+    if not len(among) or not len(tags):
+        return np.full(len(tags), -1, dtype=np.int64)
+    found = pc.fill_null(pc.index_in(tags.cast("binary"), value_set=among.cast("binary")), -1)
+    return np.asarray(found).astype(np.int64)

@@ -1,0 +1,145 @@
+"""The geometry of one family: its different regions, and every relation between them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.accounting.region import Region
+from discreet.errors import Refused
+from discreet.inference.reconcile.axes import Axis, Flags, Floats, Integers, axes
+from discreet.inference.reconcile.factor import Factor, Relation, factor, others, relation
+from discreet.inference.reconcile.gram import containments, gram, shared_with
+from discreet.inference.reconcile.measured import Domain
+from discreet.inference.reconcile.pieces import Piece, pieces
+from discreet.inference.reconcile.proof import Prints, key
+
+#: More different regions than this and nothing is reconciled: time grows with the cube.
+MOST_REGIONS = 4096
+
+#: Where floats say that so much of a region lies in another, but in no one piece of it, their pieces are compared.
+NEARLY_WITHIN = 1.0 - 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Geometry:
+    """`number`: of each given region its place among the different ones, -1 if nobody can be in it. Of the different
+    ones: `pieces`, `prints`, `first` piece, what each two share. `places`: of each piece its sides on the axes.
+    `relations`: one for each region that others determine, in terms of regions that have none."""
+
+    domain: Domain
+    key: bytes
+    number: Integers
+    pieces: tuple[tuple[Piece, ...], ...]
+    prints: tuple[int, ...]
+    first: Integers
+    places: Integers
+    axes: tuple[Axis, ...]
+    shared: Floats
+    factor: Factor
+    relations: tuple[Relation, ...]
+
+    def combination(self, region: Region) -> Relation | None:
+        """A further region as a combination of known ones (its place is one more than the last); None if it is none."""
+        parts = pieces(region, self.domain)
+        if not parts:
+            return Relation(dependent=len(self.pieces), denominator=1, numerators=())
+        if not self.pieces:
+            return None
+        # Hashed anew, with the question: nobody can fit one to the weights of the history.
+        prints = Prints(key([parts]) + self.key, self.domain)
+        own = prints.of(parts)
+        for place in self.stray:
+            if prints.of(self.pieces[place]) == own:
+                return Relation(dependent=len(self.pieces), denominator=1, numerators=((place, 1),))
+        near = self.factor.coefficients(shared_with(self.axes, self.places, self.first, parts, self.domain))
+        return relation(len(self.pieces), own, self.factor.pivots, near, lambda place: prints.of(self.pieces[place]))
+
+    @property
+    def stray(self) -> list[int]:
+        """Regions that floats take for dependent and no proof does: none, but for very thin differences."""
+        proved = {found.dependent for found in self.relations}
+        return [place for place in others(self.factor).tolist() if place not in proved]
+
+    @property
+    def whole(self) -> int | None:
+        """The place of the region of everybody, if it is there."""
+        return next((place for place, parts in enumerate(self.pieces) if parts == ({},)), None)
+
+    def containments(self) -> Flags:
+        """[a, b]: region a lies within region b, and is another one. Exact."""
+        within = containments(self.axes, self.places, self.first)
+        nearly = self.shared >= NEARLY_WITHIN * np.diagonal(self.shared)[:, None]
+        np.fill_diagonal(nearly, False)
+        prints = Prints(self.key, self.domain)
+        for a, b in np.argwhere(nearly & ~within):
+            within[a, b] = prints.of(_met(self.pieces[a], self.pieces[b])) == self.prints[a]
+        return within
+
+
+def geometry(regions: Sequence[Region], domain: Domain) -> Geometry:
+    """Cut, compare, factor, prove."""
+    cut = [pieces(region, domain) for region in regions]
+    secret = key(cut)
+    prints = Prints(secret, domain)
+    places: dict[int, int] = {}
+    number = np.full(len(cut), -1, dtype=np.int64)
+    for given, parts in enumerate(cut):
+        if parts:
+            number[given] = places.setdefault(prints.of(parts), len(places))
+    if len(places) > MOST_REGIONS:
+        raise Refused(
+            f"{len(places)} different regions are too many to reconcile, at most {MOST_REGIONS} can be",
+            hint="name fewer answers",
+        )
+    different = [tuple(cut[given]) for given in _firsts(number)]
+    return _factored(domain, secret, number, different, tuple(places))
+
+
+def _factored(
+    domain: Domain, secret: bytes, number: Integers, different: list[tuple[Piece, ...]], prints: tuple[int, ...]
+) -> Geometry:
+    found, sides = axes([piece for parts in different for piece in parts], domain)
+    counts = [len(parts) for parts in different]
+    first = np.array([0, *itertools.accumulate(counts)][:-1] if counts else [], dtype=np.int64)
+    shared = gram(found, sides, first) if counts else np.zeros((0, 0))
+    factored, rows = factor(shared)
+    relations = (
+        relation(place, prints[place], factored.pivots, row, prints.__getitem__)
+        for place, row in zip(others(factored).tolist(), rows, strict=True)
+    )
+    return Geometry(
+        domain=domain,
+        key=secret,
+        number=number,
+        pieces=tuple(different),
+        prints=prints,
+        first=first,
+        places=sides,
+        axes=tuple(found),
+        shared=shared,
+        factor=factored,
+        relations=tuple(found for found in relations if found is not None),
+    )
+
+
+def _firsts(number: Integers) -> list[int]:
+    """Of each different region the first that it was given as."""
+    seen: dict[int, int] = {}
+    for given, place in enumerate(number.tolist()):
+        if place >= 0:
+            seen.setdefault(place, given)
+    return [seen[place] for place in range(len(seen))]
+
+
+def _met(one: Iterable[Piece], other: Iterable[Piece]) -> list[Piece]:
+    """The records of both, as disjoint pieces; a side without values weighs nothing."""
+    other = list(other)
+    return [
+        {name: (a[name] & b[name] if name in a and name in b else a.get(name) or b[name]) for name in {**a, **b}}
+        for a in one
+        for b in other
+    ]

@@ -1,0 +1,66 @@
+"""The Gram matrix of regions: how much each two share, under an even measure on the cells of every column.
+
+Guarantee: a combination of regions is identically zero exactly if the matrix maps its coefficients to zero.
+Because: c' G c is the measure's integral of (sum of c_i 1_i)^2, and every atom has a positive measure.
+
+The measure is a product, so the matrix is a product of one small matrix of overlaps for each column; no atom is
+enumerated. In floats: what is read off it (rank, coefficients, containments) is proved apart, exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from discreet.inference.reconcile.axes import Axis, Flags, Floats, Integers, uncut
+from discreet.inference.reconcile.measured import Domain
+from discreet.inference.reconcile.pieces import Piece
+
+
+def gram(axes: Sequence[Axis], places: Integers, first: Integers) -> Floats:
+    """Of each two regions, the measure of what they share. `places`: of each piece its sides, pieces in the order of
+    their regions; `first`: of each region its first piece. Every region has a piece."""
+    shared = np.ones((len(places), len(places)))
+    for column, axis in enumerate(axes):
+        place = places[:, column]
+        narrow = np.flatnonzero(place)
+        # The measure of a column is 1, so two pieces that are free here share all of it.
+        overlaps = axis.overlaps()
+        block = overlaps[place[narrow]][:, place]
+        shared[narrow] *= block
+        free = np.flatnonzero(place == 0)
+        shared[np.ix_(free, narrow)] *= block[:, free].T
+    if len(first) == len(places):
+        return shared
+    return np.add.reduceat(np.add.reduceat(shared, first, axis=0), first, axis=1)
+
+
+def shared_with(
+    axes: Sequence[Axis], places: Integers, first: Integers, pieces: Sequence[Piece], domain: Domain
+) -> Floats:
+    """What each region shares with one more, given as its disjoint pieces."""
+    by_name = {axis.name: column for column, axis in enumerate(axes)}
+    total = np.zeros(len(places))
+    for piece in pieces:
+        part = np.ones(len(places))
+        for name, side in piece.items():
+            column = by_name.get(name)
+            axis = uncut(name, domain) if column is None else axes[column]
+            held = axis.inside @ (axis.measure * axis.touched(side))
+            part *= held[0] if column is None else held[places[:, column]]
+        total += part
+    return np.add.reduceat(total, first)
+
+
+def containments(axes: Sequence[Axis], places: Integers, first: Integers) -> Flags:
+    """[a, b]: does every piece of region a lie within one piece of region b? Exact: whole cells are compared."""
+    within = np.ones((len(places), len(places)), dtype=np.bool_)
+    for column, axis in enumerate(axes):
+        place = places[:, column]
+        narrow = np.flatnonzero(place)  # everything lies within a free side
+        within[:, narrow] &= axis.within()[place][:, place[narrow]]
+    if len(first) < len(places):
+        within = np.logical_and.reduceat(np.logical_or.reduceat(within, first, axis=1), first, axis=0)
+    np.fill_diagonal(within, False)
+    return within

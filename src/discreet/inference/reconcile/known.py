@@ -1,0 +1,163 @@
+"""Known: what a set of measured numbers tells, about each of them and about any other question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from discreet.accounting.region import Region
+from discreet.inference.reconcile.axes import Floats, Integers
+from discreet.inference.reconcile.factor import Relation
+from discreet.inference.reconcile.fit import Fit, fit
+from discreet.inference.reconcile.geometry import Geometry, geometry
+from discreet.inference.reconcile.measured import ROWS, Domain, Estimate, Identity, Measured, Reconciled
+from discreet.inference.reconcile.pieces import pieces
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Family:
+    """The numbers of one family. `given`: their places among all; `precision`: of each, one over its variance;
+    `noisy`, `variances`: of the different regions, repeats averaged."""
+
+    name: str
+    given: Integers
+    raw: Floats
+    precision: Floats
+    geometry: Geometry
+    noisy: Floats
+    variances: Floats
+    fit: Fit
+
+
+#: The number of a region that nobody can be in.
+NOBODY = Estimate(weights={}, value=0.0, variance=0.0)
+
+
+class Known:
+    """Measured numbers, made to agree. The same numbers in the same order always give the same.
+
+    >>> from discreet.accounting.region import Allowed, Box
+    >>> sex = Domain(columns={"sex": Allowed.interval(0, 2)})
+    >>> male, female = (Region.of([Box({"sex": Allowed.of([code])})]) for code in (0, 1))
+    >>> asked = [(Region.whole(), 2005), (male, 1001), (female, 995)]
+    >>> known = Known([Measured(region=region, value=value, variance=3.0) for region, value in asked], sex)
+    >>> [round(value, 6) for value in known.reconciled.values]
+    [2002.0, 1004.0, 998.0]
+    """
+
+    __slots__ = ("domain", "families", "measured", "reconciled")
+
+    def __init__(self, measured: Sequence[Measured], domain: Domain) -> None:
+        self.measured = tuple(measured)
+        self.domain = domain
+        names = dict.fromkeys(number.family for number in self.measured)
+        self.families = {name: self._family(name) for name in names}
+        self.reconciled = self._reconciled()
+
+    def _family(self, name: str) -> Family:
+        given = [place for place, number in enumerate(self.measured) if number.family == name]
+        shape = geometry([self.measured[place].region for place in given], self.domain)
+        raw = np.array([float(self.measured[place].value) for place in given])
+        precision = np.array([1.0 / self.measured[place].variance for place in given])
+        noisy, variances = _averaged(raw, precision, shape.number, len(shape.pieces))
+        return Family(
+            name=name,
+            given=np.array(given, dtype=np.int64),
+            raw=raw,
+            precision=precision,
+            geometry=shape,
+            noisy=noisy,
+            variances=variances,
+            fit=fit(shape.relations, noisy, variances),
+        )
+
+    def _reconciled(self) -> Reconciled:
+        values, variances = np.zeros(len(self.measured)), np.zeros(len(self.measured))
+        identities: list[Identity] = []
+        for family in self.families.values():
+            there = family.geometry.number >= 0
+            numbers = family.geometry.number[there]
+            values[family.given[there]] = family.fit.values[numbers]
+            variances[family.given[there]] = family.fit.variances[numbers]
+            identities += _identities(family)
+        return Reconciled(
+            values=tuple(values.tolist()),
+            standard_errors=tuple(np.sqrt(variances).tolist()),
+            identities=tuple(identities),
+            chi_square=self.distance(values),
+            degrees=len(identities),
+        )
+
+    def distance(self, values: Floats) -> float:
+        """The weighted squared distance of some numbers to the measured ones."""
+        return sum(
+            float(((family.raw - values[family.given]) ** 2 * family.precision).sum())
+            for family in self.families.values()
+        )
+
+    def about(self, region: Region, family: str = ROWS) -> Estimate | None:
+        """The best linear unbiased estimate of one more number; None if the measured ones do not determine it.
+
+        A region that nobody can be in has the number 0, exactly.
+        """
+        if family not in self.families:
+            return None if pieces(region, self.domain) else NOBODY
+        own = self.families[family]
+        relation = own.geometry.combination(region)
+        return None if relation is None else _estimate(own, relation)
+
+    def estimate(self, index: int) -> Estimate:
+        """One of the measured numbers as a combination of all of them: its reconciled value."""
+        own = self.families[self.measured[index].family]
+        number = int(own.geometry.number[int(np.searchsorted(own.given, index))])
+        if number < 0:
+            return NOBODY
+        alone = Relation(dependent=number, denominator=1, numerators=((number, 1),))
+        return _estimate(own, {found.dependent: found for found in own.geometry.relations}.get(number, alone))
+
+
+def reconcile(measured: Sequence[Measured], domain: Domain) -> Reconciled:
+    """The weighted least-squares answers that agree, with their standard errors."""
+    return Known(measured, domain).reconciled
+
+
+def _averaged(raw: Floats, precision: Floats, number: Integers, size: int) -> tuple[Floats, Floats]:
+    """The weighted mean of each region's own numbers, and its variance."""
+    there = number >= 0
+    together = np.zeros(size)
+    np.add.at(together, number[there], precision[there])
+    total = np.zeros(size)
+    np.add.at(total, number[there], (precision * raw)[there])
+    return total / together, 1.0 / together
+
+
+def _estimate(family: Family, relation: Relation) -> Estimate:
+    terms = {place: float(amount) for place, amount in relation.coefficients()}
+    value, variance, on_regions = family.fit.combined(terms)
+    weights = {}
+    for given, number, precision in zip(
+        family.given.tolist(), family.geometry.number.tolist(), family.precision.tolist(), strict=True
+    ):
+        if number in on_regions and on_regions[number] != 0.0:
+            weights[given] = on_regions[number] * precision * float(family.variances[number])
+    return Estimate(weights=weights, value=value, variance=variance)
+
+
+def _identities(family: Family) -> list[Identity]:
+    """One for each number more than the rank: nobody's is 0, repeats are equal, relations hold."""
+    firsts: dict[int, int] = {}
+    found = []
+    for given, number in zip(family.given.tolist(), family.geometry.number.tolist(), strict=True):
+        if number < 0:
+            found.append(Identity(terms=((given, Fraction(1)),)))
+        elif number in firsts:
+            found.append(Identity(terms=((firsts[number], Fraction(1)), (given, Fraction(-1)))))
+        else:
+            firsts[number] = given
+    for relation in family.geometry.relations:
+        terms = [(firsts[place], -amount) for place, amount in relation.coefficients()]
+        found.append(Identity(terms=((firsts[relation.dependent], Fraction(1)), *terms)))
+    return found

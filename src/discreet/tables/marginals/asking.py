@@ -1,0 +1,242 @@
+"""From a declared table and an epsilon to marginals: read the wish, plan, reserve, measure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, get_args
+
+from discreet import exact
+from discreet.accounting.events import Reserved
+from discreet.accounting.guarantee import Guarantee
+from discreet.answers.sql import Asker
+from discreet.curator import Curator, Version
+from discreet.errors import Refused, UsageError
+from discreet.plan.cells import Axis
+from discreet.plan.price import confidence_of
+from discreet.program import Program
+from discreet.schema.column import Column
+from discreet.schema.schema import closest
+from discreet.sql.keys import declared_axis
+from discreet.tables.marginals.planning import Planned, plan
+from discreet.tables.marginals.release import Marginals, expected_rmse, in_order, release_marginals, spending
+from discreet.tables.marginals.workload import MOST_WEIGHT, Objective, Wish
+from discreet.tables.reserving import Terms, reserve
+
+#: Without an order, pairs of columns: what one column says about another.
+ORDER = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What is asked for: columns and an order, or named tables with weights; columns None: all that have known keys."""
+
+    columns: tuple[str, ...] | None = None
+    order: int | None = None
+    exactly: bool = False
+    tables: tuple[tuple[tuple[str, ...], Fraction], ...] = ()
+    objective: Objective = "mean"
+
+    def __post_init__(self) -> None:
+        if self.objective not in get_args(Objective):
+            raise UsageError(f"the objective is mean or max, not {str(self.objective)[:40]!r}")
+        if self.tables and self.order is not None and self.exactly:
+            raise UsageError("named tables and an exact order say two things", hint="give one of the two")
+        for names in [self.columns or (), *(names for names, _ in self.tables)]:
+            lowered = [name.lower() for name in names]
+            if twice := next((name for name in lowered if lowered.count(name) > 1), None):
+                raise UsageError(f"the column {twice[:60]!r} is named twice")
+
+    @staticmethod
+    def of(
+        columns: Sequence[str] = (),
+        *,
+        order: object = None,
+        exactly: bool = False,
+        tables: Mapping[Sequence[str], object] | Sequence[Sequence[str]] = (),
+        objective: str = "mean",
+    ) -> Wanted:
+        """What was asked, in the words of the command line or of Python. `tables`: names, or names to weights."""
+        weights = tables if isinstance(tables, Mapping) else dict.fromkeys(map(_names, tables), 1)
+        return Wanted(
+            columns=tuple(columns) or None,
+            order=None if order is None else _whole(order),
+            exactly=exactly,
+            tables=tuple((_names(names), _weight(weight)) for names, weight in weights.items()),
+            objective=objective,  # type: ignore[arg-type]  # checked at birth
+        )
+
+
+def _names(names: Sequence[str]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def _weight(value: object) -> Fraction:
+    return exact.positive(value, name="a weight", most=Fraction(MOST_WEIGHT))
+
+
+def _whole(value: object) -> int:
+    found = exact.positive(value, name="the order", most=Fraction(1000))
+    if found.denominator != 1:
+        raise UsageError(f"the order is a whole number, got {exact.show(found)}")
+    return int(found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Priced:
+    """A wish with its plan: what `--plan` shows. Free."""
+
+    columns: tuple[Column, ...]
+    axes: tuple[Axis, ...]
+    shown: tuple[int, ...]
+    event: Reserved
+    planned: Planned
+    expected_rmse: float
+    warnings: tuple[str, ...]
+
+    def to_data(self) -> dict[str, Any]:
+        sets = in_order(self.planned.wish.sets, self.shown)
+        return {
+            "marginals": [{"columns": [self.columns[axis].name for axis in axes]} for axes in sets],
+            "cells": sum(self.planned.wish.cells),
+            "expected_rmse": self.expected_rmse,
+            "strategy": self.planned.words,
+            "cost": spending(self.event).to_data(up=True),
+            "warnings": list(self.warnings),
+        }
+
+
+def priced(
+    wanted: Wanted,
+    terms: Terms,
+    *,
+    version: Version,
+    guarantee: Guarantee,
+    curator: Curator,
+    order: Sequence[str] = (),
+) -> Priced:
+    """What the marginals would cost and how exact they would be. Free: it looks at no data.
+
+    `order`: in which columns are shown where none are named; what is measured does not depend on it.
+    """
+    columns = _columns(wanted, version)
+    axes = tuple(_axis(column) for column in columns)
+    wish = _wish(wanted, [column.name for column in columns], [axis.size for axis in axes])
+    event = terms.event(guarantee, version, curator)
+    planned = plan(wish, gaussian=event.epsilon is None)
+    found = _error(planned, event, version)
+    return Priced(
+        columns=columns,
+        axes=axes,
+        shown=_shown(wanted.columns or tuple(order), columns),
+        event=event,
+        planned=planned,
+        expected_rmse=found,
+        warnings=tuple(_advice(planned, event, found, version, guarantee)),
+    )
+
+
+def ask(
+    wanted: Wanted,
+    terms: Terms,
+    *,
+    version: Version,
+    guarantee: Guarantee,
+    curator: Curator,
+    asker: Asker,
+    order: Sequence[str] = (),
+    confidence: object = "0.95",
+    fresh: bool = False,
+) -> Marginals:
+    """Marginals of a version. One charge; the same wish again is read back from the ledger, free.
+
+    Guarantee: all that is released is drawn from one reservation of what the terms allow, or public.
+    """
+    sure = confidence_of(confidence)
+    price = priced(wanted, terms, version=version, guarantee=guarantee, curator=curator, order=order)
+    asked = {"marginals": price.planned.wish.to_data(), "columns": [column.name.lower() for column in price.columns]}
+    id_, known = reserve(asked, price.event, terms, version=version, curator=curator, asker=asker, fresh=fresh)
+    return release_marginals(
+        Program(curator, version, id_),
+        [column.name for column in price.columns],
+        price.axes,
+        _as_stored(id_, price.planned, curator),
+        shown=price.shown,
+        confidence=sure,
+        cached=known,
+        warnings=price.warnings,
+    )
+
+
+def _as_stored(id_: str, planned: Planned, curator: Curator) -> Planned:
+    """The plan by which a release was measured: another machine may round another one."""
+    if id_ not in curator.ledger.state.answers:
+        return planned
+    return planned.from_data(json.loads(curator.ledger.answer(id_)))
+
+
+def _error(planned: Planned, event: Reserved, version: Version) -> float:
+    return expected_rmse(planned, planned.precision(planned.laws(event, rows=version.schema.unit.rows)))
+
+
+def _advice(planned: Planned, event: Reserved, found: float, version: Version, guarantee: Guarantee) -> list[str]:
+    """Where Gaussian noise at the same rho would be much better, say so: it is the owner's choice."""
+    if event.epsilon is None or guarantee.limits.rho is None:
+        return []
+    other = replace(event, epsilon=None)
+    error = _error(plan(planned.wish, gaussian=True), other, version)
+    if error > found / 2:
+        return []
+    return [
+        f"expected error {found:.3g}; Gaussian noise of the same rho {exact.show(event.rho)} would have {error:.3g}: "
+        '--delta D, or accounting = "zcdp" in the table\'s budget'
+    ]
+
+
+def _columns(wanted: Wanted, version: Version) -> tuple[Column, ...]:
+    """The columns in the version's own order: those that are named, or all that have known keys."""
+    schema = version.schema
+    named = {name for names, _ in wanted.tables for name in names} | set(wanted.columns or ())
+    for name in sorted(named):
+        if schema.column(name) is None:
+            hint = closest(name, [column.name for column in schema.columns])
+            raise UsageError(f"table {version.table!r} has no column {name[:60]!r}", hint=hint)
+    lowered = {name.lower() for name in named}
+    if lowered:
+        return tuple(column for column in schema.columns if column.name.lower() in lowered)
+    return tuple(column for column in schema.columns if declared_axis(column) is not None)
+
+
+def _shown(order: Sequence[str], columns: Sequence[Column]) -> tuple[int, ...]:
+    """The places of the columns in the order in which people know them."""
+    ranks = {name.lower(): rank for rank, name in enumerate(order)}
+    return tuple(sorted(range(len(columns)), key=lambda place: ranks.get(columns[place].name.lower(), len(ranks))))
+
+
+def _axis(column: Column) -> Axis:
+    axis = declared_axis(column)
+    if axis is None:
+        raise Refused(
+            f"the values of {column.name!r} are not declared, or are too many to count one by one",
+            hint="declare values, or low, high and bins, in discreet.toml; discreet bounds finds them privately",
+        )
+    return axis
+
+
+def _wish(wanted: Wanted, names: Sequence[str], sizes: Sequence[int]) -> Wish:
+    if not names:
+        raise UsageError("no column of the table has known keys", hint="declare values, or low, high and bins")
+    lowered = [name.lower() for name in names]
+    tables = {
+        tuple(sorted(lowered.index(name.lower()) for name in own)): float(weight) for own, weight in wanted.tables
+    }
+    if len(tables) != len(wanted.tables):
+        raise UsageError("a table is named twice")
+    if tables and wanted.order is None:
+        return Wish.of_sets(sizes, tables, objective=wanted.objective)
+    order = min(ORDER, len(names)) if wanted.order is None else wanted.order
+    found = Wish.of_order(sizes, order, exactly=wanted.exactly, objective=wanted.objective)
+    weights = dict(zip(found.sets, found.weights, strict=True)) | tables
+    return Wish.of_sets(sizes, weights, objective=wanted.objective)

@@ -1,0 +1,209 @@
+"""Marginals as they are released: unbiased tables that agree with each other, with their errors and intervals."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.accounting.events import Reserved
+from discreet.errors import UsageError
+from discreet.inference.linear.residual import Precision, Residuals
+from discreet.inference.linear.residual_law import cell_error
+from discreet.inference.linear.residual_part import Axes, telling
+from discreet.inference.linear.residual_whole import whole
+from discreet.inference.linear.residual_width import half_width
+from discreet.mechanisms.combined import Noise
+from discreet.plan.cells import Axis
+from discreet.program import Program
+from discreet.release import Spending
+from discreet.schema.column import Label
+from discreet.schema.schema import closest
+from discreet.tables.marginals.planning import Planned
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marginal:
+    """One table: the estimated number of rows in every cell, an axis for each column.
+
+    `values` are unbiased, so that they may lie below 0; `whole` are whole numbers of at least 0 with the release's
+    total, which are not unbiased. A cell's error has `standard_error`, and stays within `half_width` with the
+    confidence of the release, each cell taken alone.
+    """
+
+    columns: tuple[str, ...]
+    labels: tuple[tuple[Label, ...], ...]
+    values: NDArray[np.float64]
+    whole: NDArray[np.int64]
+    standard_error: float
+    half_width: float
+
+    def rows(self, *, whole: bool = False) -> Iterator[list[Any]]:
+        """The cells, row-major: labels, value, [low, high]."""
+        shown = (self.whole if whole else self.values).ravel().tolist()
+        middles = self.values.ravel().tolist()
+        for labels, value, middle in zip(product(*self.labels), shown, middles, strict=True):
+            yield [*labels, value, [middle - self.half_width, middle + self.half_width]]
+
+    def to_data(self, *, whole: bool = False) -> dict[str, Any]:
+        return {
+            "columns": list(self.columns),
+            "standard_error": self.standard_error,
+            "rows": list(self.rows(whole=whole)),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Marginals:
+    """A release of marginals: ask it for any table of columns that were wished for together. Free.
+
+    `columns` are in the version's order, `shown` are their places in the order of whoever asked.
+    """
+
+    release: str
+    table: str
+    version: int
+    columns: tuple[str, ...]
+    shown: tuple[int, ...]
+    labels: tuple[tuple[Label, ...], ...]
+    planned: Planned
+    laws: tuple[Noise, ...]
+    residuals: Residuals
+    confidence: Fraction
+    cost: Spending
+    cached: bool = False
+    warnings: tuple[str, ...] = ()
+
+    @cached_property
+    def precision(self) -> Precision:
+        return self.planned.precision(self.laws)
+
+    @property
+    def strategy(self) -> str:
+        """What was measured, in words."""
+        return self.planned.words
+
+    @cached_property
+    def expected_rmse(self) -> float:
+        """The root of the mean variance over all cells of all tables."""
+        return expected_rmse(self.planned, self.precision)
+
+    @property
+    def total(self) -> int:
+        """The number of rows that all whole tables sum to."""
+        return max(0, round(self.residuals.total))
+
+    def marginal(self, *names: str) -> Marginal:
+        """The table over these columns, in this order: one of the wish, or one that it holds. None: the total."""
+        axes = tuple(self._place(name) for name in names)
+        own = telling(sorted(axes), self.planned.wish.sizes)
+        if len(set(axes)) != len(axes) or own not in self.residuals.of:
+            raise UsageError(f"no table of {', '.join(names)} was released", hint="ask for it: a release of its own")
+        return self._marginal(axes)
+
+    def _place(self, name: str) -> int:
+        lowered = [each.lower() for each in self.columns]
+        if name.lower() not in lowered:
+            raise UsageError(f"the release has no column {name[:60]!r}", hint=closest(name, self.columns))
+        return lowered.index(name.lower())
+
+    def _marginal(self, axes: Axes) -> Marginal:
+        rising = tuple(sorted(axes))
+        values = self.residuals.table(rising).transpose([rising.index(axis) for axis in axes])
+        return Marginal(
+            columns=tuple(self.columns[axis] for axis in axes),
+            labels=tuple(self.labels[axis] for axis in axes),
+            values=values,
+            whole=whole(values, self.total),
+            standard_error=math.sqrt(self.precision.variance(rising)),
+            half_width=half_width(cell_error(self.precision, self.laws, rising), self.confidence),
+        )
+
+    def __iter__(self) -> Iterator[Marginal]:
+        return (self._marginal(axes) for axes in in_order(self.planned.wish.sets, self.shown))
+
+    def to_data(self, *, whole: bool = False) -> dict[str, Any]:
+        return {
+            "release": self.release,
+            "version": self.version,
+            "marginals": [marginal.to_data(whole=whole) for marginal in self],
+            "total": self.total,
+            "expected_rmse": self.expected_rmse,
+            "strategy": self.strategy,
+            "confidence": float(self.confidence),
+            "cost": Spending(epsilon=Fraction(0), rho=Fraction(0), delta=Fraction(0)).to_data(up=True)
+            if self.cached
+            else self.cost.to_data(up=True),
+            "cached": self.cached,
+            "warnings": list(self.warnings),
+        }
+
+
+def in_order(sets: Sequence[Axes], shown: Sequence[int]) -> list[Axes]:
+    """Sets of columns as they are shown: small ones first, columns and sets in the order of whoever asked.
+
+    >>> in_order([(0,), (1,), (0, 1)], [1, 0])
+    [(1,), (0,), (1, 0)]
+    """
+    ranks = {axis: rank for rank, axis in enumerate(shown)}
+    found = sorted((len(axes), sorted(ranks[axis] for axis in axes)) for axes in sets)
+    return [tuple(shown[rank] for rank in own) for _, own in found]
+
+
+def expected_rmse(planned: Planned, precision: Precision) -> float:
+    """The root of the mean variance over all cells of all tables that are wished for. Before any data."""
+    wish = planned.wish
+    sums = math.fsum(cells * precision.variance(axes) for cells, axes in zip(wish.cells, wish.sets, strict=True))
+    return math.sqrt(sums / sum(wish.cells))
+
+
+def spending(event: Reserved) -> Spending:
+    """What a reservation costs, as people are told."""
+    return Spending(epsilon=event.epsilon, rho=event.rho, delta=event.delta)
+
+
+def release_marginals(
+    program: Program,
+    columns: Sequence[str],
+    axes: Sequence[Axis],
+    planned: Planned,
+    *,
+    shown: Sequence[int] | None = None,
+    confidence: Fraction = Fraction(95, 100),
+    cached: bool = False,
+    warnings: tuple[str, ...] = (),
+) -> Marginals:
+    """Measure what is planned over these axes, as one step of the program, and make marginals of it.
+
+    Guarantee: the step loses no more than the reservation.
+    Because: `Planned.laws`; each part is measured on the exact marginal over its axes, in which a row lies in one
+        cell. What follows sees noisy numbers alone.
+    """
+    version, sizes = program.version, planned.wish.sizes
+    laws = planned.laws(program.event, rows=version.schema.unit.rows)
+    parts = [(part.strategy(sizes), law) for part, law in zip(planned.parts, laws, strict=True)]
+    noisy = program.cut(tuple(axes)).linear([part.axes for part in planned.parts], parts)
+    program.finish(json.dumps({"kind": "marginals", "steps": program.steps, **planned.to_data()}))
+    return Marginals(
+        release=program.id,
+        table=version.table,
+        version=version.number,
+        columns=tuple(columns),
+        shown=tuple(range(len(columns)) if shown is None else shown),
+        labels=tuple(axis.labels for axis in axes),
+        planned=planned,
+        laws=laws,
+        residuals=Residuals.fitted(planned.precision(laws), noisy),
+        confidence=confidence,
+        cost=spending(program.event),
+        cached=cached,
+        warnings=warnings,
+    )

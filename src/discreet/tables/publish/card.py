@@ -1,0 +1,168 @@
+"""The card of a publication: what is guaranteed, what is exact, how wrong the rest may be. JSON, and one plain page."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from discreet import exact
+from discreet.accounting.convert import epsilon_from_rho
+from discreet.tables.publish.layout import Layout
+from discreet.tables.publish.paying import Price
+from discreet.tables.publish.refining import Accuracy
+
+if TYPE_CHECKING:
+    from discreet.tables.publish.published import Published
+
+
+def card_data(made: Published, files: Sequence[str]) -> dict[str, Any]:
+    """The card as JSON data."""
+    layout, version = made.layout, made.layout.version
+    return {
+        "kind": "published tables",
+        "table": version.table,
+        "version": version.number,
+        "release": made.release,
+        "guarantee": guarantee_data(layout, made.price),
+        "noise": "discrete Laplace" if made.price.is_pure else "discrete Gaussian",
+        "exact": exact_words(layout),
+        "confidence": float(made.confidence),
+        "rows": made.total,
+        "levels": levels_data(layout, made.accuracy),
+        "columns": COLUMNS,
+        "rules": [rule.name for rule in layout.told.rules],
+        "notes": notes(layout),
+        "files": list(files),
+        "cite": f"Discreet release {made.release}, version {version.number} of {version.table!r}",
+    }
+
+
+#: What each column of the tables means.
+COLUMNS = {
+    "count": "a whole number; counts add up exactly at every level, and none is negative",
+    "estimate": "the least-squares estimate from all that was measured; unbiased, and may be negative",
+    "standard_error": "of the estimate, from the noise alone",
+    "low, high": "the exact number lies between them with the stated confidence, each row taken alone",
+}
+
+
+def guarantee_data(layout: Layout, price: Price) -> dict[str, Any]:
+    """What is promised, and for whom.
+
+    Exact totals leave neighbours that change one unit: two steps of adding or removing one, so that a pure epsilon
+    counts twice and rho four times; the epsilon told is what that rho converts to at the same delta.
+    """
+    unit, changes = layout.version.schema.unit, bool(layout.told.invariants)
+    epsilon, rho = price.epsilon, None if price.is_pure else price.event.rho
+    if changes and rho is not None:
+        rho *= 4
+        epsilon = epsilon_from_rho(rho, price.delta)
+    elif changes:
+        epsilon *= 2
+    return {
+        "epsilon": exact.as_float(epsilon, up=True),
+        "delta": exact.as_float(price.delta, up=True),
+        "rho": None if rho is None else exact.as_float(rho, up=True),
+        "unit": "row" if unit.is_row else f"person, at most {unit.rows:,} rows",
+        "neighbours": "one unit is changed, and the exact totals stay" if changes else "one unit is added or removed",
+        "presence_protected": not changes,
+    }
+
+
+def exact_words(layout: Layout) -> list[str]:
+    """What carries no noise."""
+    if not layout.told.invariants:
+        return []
+    return [
+        f"the totals of {', '.join(layout.told.invariants)} are exact: whether somebody is in the data is not "
+        "protected, only what they are like"
+    ]
+
+
+def levels_data(layout: Layout, found: Accuracy) -> list[dict[str, Any]]:
+    """For each level what it has, what was measured, and how exact it is expected to be."""
+    return [
+        {
+            "level": name,
+            "places": layout.places.tree.sizes[level],
+            "cells": layout.size(level),
+            "measured": [query.words for query in layout.queries[level]],
+            "share": float(sum(query.share for query in layout.queries[level])),
+            "expected_error": {
+                "cell": found.typical(level, found.cell_errors(level)),
+                "total": found.typical(level, found.total_errors(level)[None, :]),
+            },
+        }
+        for level, name in enumerate(layout.levels)
+    ]
+
+
+def notes(layout: Layout) -> list[str]:
+    """What a reader should know."""
+    told = list(layout.warnings)
+    unit = layout.version.schema.unit
+    if not unit.is_row:
+        told.append(f"rows are counted, of each person at most {unit.rows:,}")
+    if layout.told.rules:
+        told.append("rows that break a rule are left out of every table; impossible cells are not listed")
+    if layout.told.hierarchy is not None:
+        kept = layout.told.hierarchy.elsewhere
+        where = "have places of their own, without a label" if kept else "are left out of every table"
+        told.append(f"rows without a known place {where}")
+    told.append(
+        "counts cannot be negative, which makes nearly empty cells a little too large and others too small: "
+        "for sums, shares and models of small places use the estimates"
+    )
+    return told
+
+
+def card_text(data: dict[str, Any]) -> str:
+    """The card as a file."""
+    return json.dumps(data, ensure_ascii=False, indent=1) + "\n"
+
+
+def card_page(data: dict[str, Any]) -> str:
+    """The card as a page that asks nothing of the network."""
+    guarantee = data["guarantee"]
+    delta = f", delta {guarantee['delta']:g}" if guarantee["delta"] else ""
+    rho = "" if guarantee["rho"] is None else f" (rho {guarantee['rho']:g})"
+    rows = "".join(
+        f"<tr><td>{_text(each['level'])}</td><td>{each['places']:,}</td><td>{each['cells']:,}</td>"
+        f"<td>{_text(', '.join(each['measured']) or 'nothing')}</td><td>{each['share']:.1%}</td>"
+        f"<td>{each['expected_error']['cell']:.3g}</td><td>{each['expected_error']['total']:.3g}</td></tr>"
+        for each in data["levels"]
+    )
+    exact_part = "".join(f"<p><strong>{_text(words)}.</strong></p>" for words in data["exact"])
+    listed = "".join(f"<li>{_text(note)}</li>" for note in data["notes"])
+    columns = "".join(f"<dt>{_text(name)}</dt><dd>{_text(words)}</dd>" for name, words in data["columns"].items())
+    return f"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>Tables of {_text(data["table"])}</title>
+<style>{_STYLE}</style></head><body><main>
+<h1>Tables of {_text(data["table"])}</h1>
+<p>About {data["rows"]:,} rows. Version {data["version"]}, release <code>{_text(data["release"])}</code>.</p>
+<h2>What is guaranteed</h2>
+<p>Differential privacy with epsilon {guarantee["epsilon"]:g}{delta}{rho}, by {_text(data["noise"])} noise.
+Protected: each {_text(guarantee["unit"])}. Neighbours: {_text(guarantee["neighbours"])}.</p>
+{exact_part}
+<h2>Levels</h2>
+<table><tr><th>level</th><th>places</th><th>cells</th><th>measured</th><th>budget</th>
+<th>typical error of a cell</th><th>of a total</th></tr>{rows}</table>
+<h2>Columns</h2><dl>{columns}</dl>
+<h2>Notes</h2><ul>{listed}</ul>
+<p>Cite as: {_text(data["cite"])}.</p>
+</main></body></html>
+"""
+
+
+_STYLE = (
+    "body{font:16px/1.5 system-ui,sans-serif;color:#1b1b1b;background:#fff}main{max-width:52rem;margin:2rem auto;"
+    "padding:0 1rem}table{border-collapse:collapse;display:block;overflow-x:auto}td,th{padding:.3rem .7rem;"
+    "border-bottom:1px solid #ccc;text-align:right}td:first-child,th:first-child{text-align:left}dt{font-weight:600}"
+)
+
+
+def _text(words: object) -> str:
+    return html.escape(str(words))

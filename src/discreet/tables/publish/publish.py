@@ -1,0 +1,125 @@
+"""Publish the tables of a plan: read it, price it, measure it once, refine it. The verb's own two functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from discreet import exact
+from discreet.accounting.guarantee import Guarantee
+from discreet.accounting.region import Region
+from discreet.answers.sql import Asker
+from discreet.curator import Curator, Version
+from discreet.tables.publish.card import exact_words, guarantee_data, levels_data, notes
+from discreet.tables.publish.layout import Layout, lay_out
+from discreet.tables.publish.measuring import Progress, measure
+from discreet.tables.publish.paying import Price, laws_of, price_of, question_of
+from discreet.tables.publish.places import Publics
+from discreet.tables.publish.published import Published
+from discreet.tables.publish.refining import Accuracy, accuracy, refine
+from discreet.tables.publish.told import Told, read_told
+
+Plan = str | PathLike[str] | Mapping[str, Any]
+
+
+def silent(word: str, done: float) -> None:
+    """No progress is told."""
+
+
+def told_of(plan: Plan) -> Told:
+    """A plan as it is written: its file, or data of the same form."""
+    return read_told(plan if isinstance(plan, Mapping) else Path(plan))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Quote:
+    """What a plan would measure, cost, and how exact it would be. Free.
+
+    `stored`: it was published before. `fits`: the budget holds it now; totals that it declares exact aside.
+    """
+
+    layout: Layout
+    price: Price
+    accuracy: Accuracy
+    stored: bool
+    fits: bool
+
+    def to_data(self) -> dict[str, Any]:
+        """The quote as JSON data."""
+        return {
+            "table": self.layout.version.table,
+            "version": self.layout.version.number,
+            "guarantee": guarantee_data(self.layout, self.price),
+            "stored": self.stored,
+            "fits": self.fits,
+            "exact": exact_words(self.layout),
+            "levels": levels_data(self.layout, self.accuracy),
+            "notes": notes(self.layout),
+        }
+
+
+def quote(
+    told: Told,
+    *,
+    epsilon: object,
+    delta: object,
+    version: Version,
+    guarantee: Guarantee,
+    curator: Curator,
+    publics: Publics,
+) -> Quote:
+    """What publishing would cost and how exact it would be. Reads no data."""
+    layout, price = lay_out(told, version, publics), price_of(epsilon, delta, guarantee)
+    found = accuracy(layout, laws_of(layout, price))
+    ledger = curator.ledger
+    known = ledger.reserved(version.table, version.number, question_of(layout, price))
+    decision = ledger.preview(
+        population=version.population,
+        table=version.table,
+        version=version.number,
+        region=Region.whole(),
+        event=price.event,
+        guarantee=guarantee,
+        booking=False,
+    )
+    return Quote(layout=layout, price=price, accuracy=found, stored=known is not None, fits=decision.accepted)
+
+
+def publish(
+    told: Told,
+    *,
+    epsilon: object,
+    delta: object,
+    version: Version,
+    guarantee: Guarantee,
+    curator: Curator,
+    asker: Asker,
+    publics: Publics,
+    confidence: object = "0.95",
+    fresh: bool = False,
+    progress: Progress = silent,
+) -> Published:
+    """Measure and refine the tables of a plan. The same plan on the same version is read back, free.
+
+    Guarantee: one charge; all that is returned comes from its one step of noise, from declared totals that the ledger
+        has been told of, and from public facts.
+    """
+    sure: Fraction = exact.probability(confidence, name="confidence")
+    if sure <= 0:
+        raise told.fault("a confidence must be above 0 and below 1, such as 0.95")
+    progress("planning", 0.0)
+    layout, price = lay_out(told, version, publics), price_of(epsilon, delta, guarantee)
+    laws = laws_of(layout, price)
+    found = accuracy(layout, laws)
+    noisy = measure(layout, price, curator=curator, asker=asker, fresh=fresh, progress=progress)
+    progress("refining", 0.6)
+    refined = refine(found, laws, noisy.values, noisy.totals)
+    used = tuple(law for level in laws for law in level)
+    progress("refined", 0.8)
+    return Published(
+        layout=layout, price=price, accuracy=found, noisy=noisy, refined=refined, laws=used, confidence=sure
+    )

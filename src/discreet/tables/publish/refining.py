@@ -1,0 +1,120 @@
+"""From noisy tables to estimates with standard errors, and to whole tables that add up. Free, and always the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.inference.linear.hierarchy import Precisions, Variances, smooth, variances
+from discreet.inference.linear.topdown import whole_tables
+from discreet.cut import Law
+from discreet.tables.publish.layout import Layout
+
+Floats = NDArray[np.float64]
+Wholes = NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Accuracy:
+    """How exact the estimates are, known before any data: variances by classes of coordinates."""
+
+    layout: Layout
+    precisions: Precisions
+    variances: tuple[Variances, ...]
+
+    def cell_errors(self, level: int) -> Floats:
+        """The standard error of each estimated cell, cells by nodes; of the last level by the nodes above it."""
+        weights = self.layout.basis.weights(self.precisions.classes)
+        return np.sqrt(weights @ self.variances[level].final)
+
+    def total_errors(self, level: int) -> Floats:
+        """The standard error of each node's total, in the same way."""
+        weights = self.layout.basis.total_weights(self.precisions.classes)
+        return np.sqrt(weights @ self.variances[level].final)
+
+    def spread(self, level: int, errors: Floats) -> Floats:
+        """Errors of a level for each of its nodes."""
+        if not self.variances[level].shared:
+            return errors
+        return np.asarray(self.layout.places.tree.spread(level - 1, errors))
+
+    def typical(self, level: int, errors: Floats) -> float:
+        """The root of the mean square over the nodes of a level."""
+        squares = (errors**2).reshape(-1, errors.shape[-1]).mean(axis=0)
+        if self.variances[level].shared:
+            fan_outs = self.layout.places.tree.fan_outs[level - 1]
+            return float(np.sqrt(np.average(squares, weights=fan_outs)))
+        return float(np.sqrt(squares.mean()))
+
+
+def accuracy(layout: Layout, laws: Sequence[Sequence[Law]]) -> Accuracy:
+    """The variances that the laws of the noise lead to."""
+    basis, depth = layout.basis, layout.places.tree.depth
+    strengths = iter(basis.strengths)
+    of = np.zeros((depth, basis.cells))
+    for level, own in enumerate(laws):
+        for law in own:
+            of[level] += next(strengths) / law.variance()
+    known = np.zeros((depth, basis.cells), dtype=np.bool_)
+    if layout.known is not None:
+        known[layout.known, basis.place_of(len(basis.strengths) - 1)] = True
+    precisions = Precisions(of=of, known=known)
+    return Accuracy(layout=layout, precisions=precisions, variances=variances(layout.places.tree, precisions))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refined:
+    """Tables of every level from the top, cells by nodes: unbiased estimates, and whole counts that add up."""
+
+    estimates: tuple[Floats, ...]
+    counts: tuple[Wholes, ...]
+
+
+def refine(
+    found: Accuracy,
+    laws: Sequence[Sequence[Law]],
+    values: Sequence[Sequence[NDArray[np.int64]]],
+    totals: Wholes | None,
+) -> Refined:
+    """Least squares, then whole numbers from the top down."""
+    layout, basis, tree = found.layout, found.layout.basis, found.layout.places.tree
+    measured = [_coordinates(found, level, own, values[level]) for level, own in enumerate(laws)]
+    known = {}
+    if layout.known is not None and totals is not None:
+        known[layout.known] = totals / np.sqrt(basis.cells)
+        if basis.vectors is not None:
+            known[layout.known] *= np.sign(basis.vectors[0, basis.place_of(len(basis.strengths) - 1)])
+    smoothed = smooth(tree, found.precisions, found.variances, measured, known)
+    estimates = tuple(basis.values(each) for each in smoothed)
+    weights = basis.weights(found.precisions.classes)
+    counts = whole_tables(
+        tree, estimates, [weights @ each.subtree for each in found.variances], _all_totals(layout, totals)
+    )
+    return Refined(estimates=estimates, counts=tuple(counts))
+
+
+def _coordinates(found: Accuracy, level: int, laws: Sequence[Law], values: Sequence[NDArray[np.int64]]) -> Floats:
+    """What a level's queries say of each coordinate, by their precisions; 0 where they say nothing."""
+    layout, basis = found.layout, found.layout.basis
+    queries = layout.queries[level]
+    if len(queries) == 1 and basis.vectors is None:
+        return values[0].astype(np.float64)
+    total = np.zeros((basis.cells, layout.places.tree.sizes[level]))
+    for query, law, noisy in zip(queries, laws, values, strict=True):
+        total += noisy[query.groups] / law.variance()
+    precision = found.precisions.of[level]
+    told = basis.coordinates(total)
+    return np.asarray(np.divide(told, precision[:, None], out=np.zeros_like(told), where=precision[:, None] > 0))
+
+
+def _all_totals(layout: Layout, totals: Wholes | None) -> dict[int, Wholes]:
+    """The exact totals of every level from the top down to the one that they are known of."""
+    if layout.known is None or totals is None:
+        return {}
+    found = {layout.known: totals}
+    for level in range(layout.known - 1, -1, -1):
+        found[level] = layout.places.tree.sums(level, found[level + 1])
+    return found

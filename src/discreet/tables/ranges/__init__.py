@@ -1,0 +1,1 @@
+"""Intervals of a column: one release, from which every interval, prefix and quantile is read for ever."""

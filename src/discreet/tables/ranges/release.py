@@ -1,0 +1,270 @@
+"""From a column and an epsilon to a release of its ranges: cut, plan, reserve, measure. Or a stored one, free."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from discreet.accounting import events
+from discreet.accounting.events import Reserved
+from discreet.accounting.guarantee import Guarantee
+from discreet.answers.quoting import FREE, cost_of
+from discreet.answers.sql import Asker
+from discreet.curator import Curator, Version
+from discreet.errors import UsageError
+from discreet.ledger.records import Reservation
+from discreet.measurement import Law, law_from_data, law_to_data
+from discreet.mechanisms.gaussian import DiscreteGaussian
+from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.mechanisms.strategy import keeping
+from discreet.mechanisms.strategy.strategy import Strategy
+from discreet.program import Program
+from discreet.schema.schema import closest
+from discreet.tables.planning.plan import Planned, plan, rmse
+from discreet.tables.ranges.adaptive import Adapted, adapted
+from discreet.tables.ranges.asked import Pair, pairs_of, places_of
+from discreet.tables.ranges.reading import Ranges
+from discreet.tables.ranges.ruler import Ruler, ruler_of
+from discreet.tables.reserving import Terms, reserve
+from discreet.tables.workload import AllRanges, GivenRanges, Workload
+
+#: Strategies that can be asked for by name.
+STRATEGIES = ("best", "adaptive", "identity", "binary")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What is asked: a column, perhaps ranges, how long to plan and by which strategy."""
+
+    column: str
+    pairs: list[Pair] | None = None
+    strategy: str = "best"
+    seconds: float = 1.0
+    only: bool = False
+
+    @staticmethod
+    def of(
+        column: str,
+        ranges: Iterable[Pair] | str | PathLike[str] | None,
+        strategy: str = "best",
+        seconds: object = 1,
+        only: bool = False,
+    ) -> Wanted:
+        """What is asked, checked. `only`: planned for the given ranges alone, with less noise for them."""
+        if strategy not in STRATEGIES:
+            raise UsageError(f"no strategy is called {strategy[:40]!r}", hint=closest(strategy, STRATEGIES))
+        if only and (ranges is None or strategy != "best"):
+            raise UsageError("only is for given ranges, and the best strategy", hint="--ranges FILE --only")
+        try:
+            found = float(str(seconds))
+        except ValueError:
+            found = float("nan")
+        if not 0 < found <= 3600:
+            raise UsageError(f"seconds must be above 0 and at most 3600, got {str(seconds)[:40]}")
+        return Wanted(column=column, pairs=pairs_of(ranges), strategy=strategy, seconds=found, only=only)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quote:
+    """What a release would be: its ruler, plan and noise. Free, and the same on an empty table."""
+
+    ruler: Ruler
+    planned: Planned
+    law: Law
+    event: Reserved
+    places: tuple[tuple[int, int], ...]
+
+    @property
+    def expected_rmse(self) -> float:
+        return rmse(self.planned, self.law)
+
+    def to_data(self) -> dict[str, Any]:
+        bound = (self.planned.lower_bound * self.law.variance()) ** 0.5
+        return {
+            "column": self.ruler.column.name,
+            "cells": self.ruler.cells,
+            "strategy": self.planned.words,
+            "expected_rmse": self.expected_rmse,
+            "lower_bound": bound,
+            "rows_measured": self.planned.strategy.rows,
+            "cost": cost_of(self.event).to_data(up=True),
+        }
+
+
+def quote(wanted: Wanted, terms: Terms, *, version: Version, guarantee: Guarantee, curator: Curator) -> Quote:
+    """Plan a release. Reads public facts alone."""
+    ruler = _ruler(wanted, version)
+    places = places_of(wanted.pairs, ruler)
+    event = terms.event(guarantee, version, curator)
+    workload: Workload = AllRanges(ruler.cells)
+    if wanted.only:
+        lows, highs = (np.array(ends, dtype=np.int64) for ends in zip(*places, strict=True))
+        workload = GivenRanges(ruler.cells, lows, highs)
+    name = "best" if wanted.strategy == "adaptive" else wanted.strategy
+    planned = plan(workload, gaussian=event.epsilon is None, seconds=wanted.seconds, strategy=name)
+    law = law_of(planned.strategy, event, version)
+    return Quote(ruler=ruler, planned=planned, law=law, event=event, places=places)
+
+
+def law_of(strategy: Strategy, event: Reserved, version: Version) -> Law:
+    """The noise on every row of a strategy that costs all of a reservation."""
+    moves = strategy.moves(version.schema.unit.rows)
+    if event.epsilon is not None:
+        return DiscreteLaplace(scale=moves.l1 / event.epsilon)
+    return DiscreteGaussian(sigma2=Fraction(moves.l2_squared) / (2 * event.rho))
+
+
+def _ruler(wanted: Wanted, version: Version) -> Ruler:
+    column = version.schema.column(wanted.column)
+    if column is None:
+        hint = closest(wanted.column, [each.name for each in version.schema.columns])
+        raise UsageError(f"table {version.table!r} has no column {wanted.column[:60]!r}", hint=hint)
+    return ruler_of(column)
+
+
+def release(
+    wanted: Wanted,
+    terms: Terms | None,
+    *,
+    version: Version,
+    guarantee: Guarantee,
+    curator: Curator,
+    asker: Asker,
+    fresh: bool = False,
+) -> Ranges:
+    """The ranges of a column: from a stored release that is exact enough, free; else measured and charged.
+
+    Guarantee: one charge of a reservation, and all that is read is drawn from it or public.
+    """
+    ruler = _ruler(wanted, version)
+    places = places_of(wanted.pairs, ruler)
+    if not fresh and (known := _stored(wanted, ruler, places, terms, version, guarantee, curator)) is not None:
+        return known
+    if terms is None:
+        raise UsageError(
+            f"no stored release of {wanted.column!r} tells these ranges", hint="--epsilon 1 makes one that does"
+        )
+    quoted = quote(wanted, terms, version=version, guarantee=guarantee, curator=curator)
+    summary = {
+        "kind": "ranges",
+        "column": ruler.column.name,
+        "edges": _edges(ruler),
+        "only": wanted.only,
+        "adaptive": wanted.strategy == "adaptive",
+        "strategy": keeping.kept(quoted.planned.strategy),
+        "mean_variance": quoted.planned.mean_variance,
+        "law": law_to_data(quoted.law),
+        "words": quoted.planned.words,
+        "expected_rmse": quoted.expected_rmse,
+    }
+    asked: dict[str, Any] = {
+        "ranges": ruler.column.name,
+        "edges": _edges(ruler),
+        "workload": places if wanted.only else "all",
+    }
+    asked |= {"strategy": wanted.strategy, "seconds": wanted.seconds}
+    held, _ = reserve(asked, quoted.event, terms, version=version, curator=curator, asker=asker, fresh=fresh)
+    # Stored before the draw: a plan is not the same twice, and what is begun must be gone on with.
+    told = json.loads(curator.ledger.store(held, json.dumps(summary)))
+    return replace(_read(told, held, ruler, version=version, curator=curator, cached=False), asked=places)
+
+
+def _edges(ruler: Ruler) -> list[int]:
+    """The cut of a column in few numbers: first edge, last edge and cells where they are even."""
+    return [ruler.edges[0], ruler.edges[-1], ruler.cells] if ruler.column.edges is None else list(ruler.edges)
+
+
+def _read(told: dict[str, Any], held: str, ruler: Ruler, *, version: Version, curator: Curator, cached: bool) -> Ranges:
+    """A release as it was begun: what was drawn is read back, what was not is drawn now."""
+    strategy, law = keeping.read(told["strategy"]), law_from_data(told["law"])
+    program = Program(curator, version, held)
+    found = Ranges(
+        release=held,
+        table=version.table,
+        version=version.number,
+        ruler=ruler,
+        strategy=strategy,
+        law=law,
+        noisy=np.zeros(0, dtype=np.int64),
+        words=told["words"],
+        expected_rmse=told["expected_rmse"],
+        cost=FREE if cached else cost_of(program.event),
+        cached=cached,
+        warnings=("rows in which the column is NULL lie in no range",),
+    )
+    if not told["adaptive"]:
+        return replace(found, noisy=program.linear((ruler.axis(),), [(strategy, law)])[0])
+    planned = Planned(
+        workload=AllRanges(ruler.cells),
+        strategy=strategy,
+        gaussian=program.event.epsilon is None,
+        mean_variance=told["mean_variance"],
+        lower_bound=0.0,
+        words=told["words"],
+    )
+    return _with(found, adapted(program, ruler.axis(), planned))
+
+
+def _with(found: Ranges, drawn: Adapted) -> Ranges:
+    """A release by a partition, or by the fixed strategy where the test spoke against one."""
+    found = replace(found, strategy=drawn.strategy, law=drawn.law, noisy=drawn.noisy, expected_rmse=drawn.noise_rmse)
+    if drawn.buckets is None:
+        return replace(found, words=f"{found.words} (a test said that a partition would not pay)")
+    return replace(
+        found,
+        spread=True,
+        words=f"{drawn.buckets:,} buckets, chosen by a private test",
+        warnings=(
+            *found.warnings,
+            "cells of a bucket are taken to be even; intervals speak of the noise and not of that",
+        ),
+    )
+
+
+def _stored(
+    wanted: Wanted,
+    ruler: Ruler,
+    places: tuple[tuple[int, int], ...],
+    terms: Terms | None,
+    version: Version,
+    guarantee: Guarantee,
+    curator: Curator,
+) -> Ranges | None:
+    """The most exact stored release of the column that tells these ranges and cost what is offered now, or more."""
+    least = Fraction(0) if terms is None else terms.event(guarantee, version, curator).rho
+    found = [each for each in _releases(ruler, version, curator) if events.loss(each[1]).rho >= least]
+    for held, _, told in sorted(found, key=lambda each: (events.loss(each[1]).rho, each[0]), reverse=True):
+        if told["only"] and not wanted.only and terms is not None:
+            continue  # who pays gets what can be read for ever
+        made = replace(_read(told, held, ruler, version=version, curator=curator, cached=True), asked=places)
+        if made.tells(places):
+            return made
+    return None
+
+
+def _releases(ruler: Ruler, version: Version, curator: Curator) -> Iterator[tuple[str, Reserved, dict[str, Any]]]:
+    """Finished releases of the ranges of a column of this version."""
+    ledger = curator.ledger
+    for held in ledger.refresh().reservations.values():
+        charge = ledger.state.charges[held.id]
+        if (charge.table, charge.version) != (version.table, version.number) or held.id not in ledger.state.answers:
+            continue
+        if not held.steps or held.steps[-1].id not in ledger.state.answers or not _spent(held):
+            continue
+        told = json.loads(ledger.answer(held.id))
+        if told.get("kind") == "ranges" and (told["column"], told["edges"]) == (ruler.column.name, _edges(ruler)):
+            yield held.id, held.event, told
+
+
+def _spent(held: Reservation) -> bool:
+    """Whether a reservation was used up: its last step was drawn."""
+    losses = [step.loss for step in held.steps]
+    if held.event.epsilon is not None:
+        return sum((loss.epsilon or Fraction(0) for loss in losses), Fraction(0)) == held.event.epsilon
+    return sum((loss.rho for loss in losses), Fraction(0)) == held.event.rho

@@ -1,0 +1,106 @@
+"""What a release of tables may lose, in the terms of the ledger, and its one charge."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from discreet import exact
+from discreet.accounting import events
+from discreet.accounting.convert import rho_from_epsilon
+from discreet.accounting.events import Reserved
+from discreet.accounting.guarantee import Guarantee
+from discreet.accounting.region import Region
+from discreet.answers.sql import Asker
+from discreet.curator import Curator, Version
+from discreet.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What may be spent: an epsilon, or, with a delta, the pair as the guarantee of this release."""
+
+    epsilon: Fraction
+    delta: Fraction | None = None
+
+    @staticmethod
+    def of(epsilon: object, delta: object = None) -> Terms:
+        """The terms in the words of the command line or of Python, checked."""
+        return Terms(
+            epsilon=exact.positive(epsilon, name="epsilon", most=exact.MAX_QUESTION_EPSILON),
+            delta=None if delta is None else exact.probability(delta, name="delta"),
+        )
+
+    def event(self, guarantee: Guarantee, version: Version, curator: Curator) -> Reserved:
+        """The reservation: pure Laplace noise, unless a delta is given or only the zCDP filter can take it.
+
+        As for questions in SQL: an epsilon without a delta costs rho = epsilon^2 / 2 on Gaussian noise.
+        """
+        pure = Reserved(epsilon=self.epsilon, rho=self.epsilon**2 / 2, delta=Fraction(0))
+        gaussian = Reserved(epsilon=None, rho=self.epsilon**2 / 2, delta=Fraction(0))
+        if self.delta:
+            return Reserved(epsilon=None, rho=self._rho(guarantee), delta=Fraction(0))
+        if guarantee.accounting == "zcdp":
+            return gaussian
+        if guarantee.limits.rho is None or _arm(pure, guarantee, version, curator) == "pure":
+            return pure
+        return gaussian if _arm(gaussian, guarantee, version, curator) is not None else pure
+
+    def _rho(self, guarantee: Guarantee) -> Fraction:
+        assert self.delta is not None
+        if guarantee.limits.rho is None:
+            raise UsageError(
+                "--delta means Gaussian noise, and the table's budget has no delta to convert its rho with",
+                hint="leave --delta out",
+            )
+        rho = rho_from_epsilon(self.epsilon, self.delta)
+        if rho <= 0:
+            raise UsageError(f"epsilon {exact.show(self.epsilon)} at this delta is too small for noise to be finite")
+        return rho
+
+
+def _arm(event: Reserved, guarantee: Guarantee, version: Version, curator: Curator) -> str | None:
+    decision = curator.ledger.preview(
+        population=version.population,
+        table=version.table,
+        version=version.number,
+        region=Region.whole(),
+        event=event,
+        guarantee=guarantee,
+        booking=False,
+    )
+    return decision.arm
+
+
+def reserve(
+    asked: dict[str, Any],
+    event: Reserved,
+    terms: Terms,
+    *,
+    version: Version,
+    curator: Curator,
+    asker: Asker,
+    fresh: bool = False,
+) -> tuple[str, bool]:
+    """The id of the reservation: the one that is there for what is asked, or a new charge; and whether it was there."""
+    told = asked | {"table": version.table, "version": version.number, "event": events.to_data(event)}
+    question = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+    known = None if fresh else curator.ledger.reserved(version.table, version.number, question)
+    if known is not None:
+        return known.id, True
+    charge = curator.ledger.charge(
+        population=version.population,
+        table=version.table,
+        version=version.number,
+        region=Region.whole(),
+        event=event,
+        question=question,
+        price=terms.epsilon,
+        analyst=asker.name,
+        quota=asker.quota,
+        once=not fresh,
+    )
+    return charge.id, False

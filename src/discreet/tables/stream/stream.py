@@ -1,0 +1,199 @@
+"""A stream as people hold it: what it released, its next step, and any interval of steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from discreet import exact
+from discreet.accounting.events import loss
+from discreet.accounting.guarantee import Guarantee
+from discreet.answers.sql import Asker
+from discreet.curator import Curator, Version
+from discreet.errors import UsageError
+from discreet.ledger.checked import readable
+from discreet.ledger.records import Stream as Held
+from discreet.mechanisms.laplace import doubt_of
+from discreet.schema.schema import Schema, closest
+from discreet.tables.stream import opening
+from discreet.tables.stream.counters import counter_of, law_of
+from discreet.tables.stream.opening import Plan, Wanted
+from discreet.tables.stream.row import CONFIDENCE, Estimate, Row, estimated
+from discreet.tables.stream.taking import take
+
+#: Half widths are worked out to about 1e-12; a doubt below this is not asked for.
+_LEAST_DOUBT = Fraction(1, 10**9)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """The table that streams follow: its newest version, and the tables on the way to its persons."""
+
+    table: str
+    curator: Curator = field(repr=False)
+    newest: Callable[[], Version] = field(repr=False)
+    path: tuple[tuple[str, Schema], ...] = ()
+
+    def whose(self, schema: Schema) -> list[dict[str, Any]]:
+        """Who a person of the table is."""
+        return opening.whose(self.table, schema, self.path)
+
+    def names(self) -> list[str]:
+        """The streams of the table, the oldest first."""
+        state = self.curator.ledger.refresh()
+        return list(dict.fromkeys(held.name for held in state.streams.values() if held.table == self.table))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stream:
+    """A counter that goes on. Paid for once; each row is drawn once and never changes."""
+
+    source: Source
+    id: str
+
+    def __repr__(self) -> str:
+        return f"<stream {self.name!r} of {self.table!r}: {self.steps:,} of {self.horizon:,} steps>"
+
+    @property
+    def _held(self) -> Held:
+        return self.source.curator.ledger.refresh().streams[self.id]
+
+    @property
+    def name(self) -> str:
+        return self._held.name
+
+    @property
+    def table(self) -> str:
+        return self.source.table
+
+    @property
+    def horizon(self) -> int:
+        """How many steps it can have in all."""
+        return self._held.count
+
+    @property
+    def steps(self) -> int:
+        """How many it has had."""
+        return len(self._held.rows)
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was stopped for good, by a failure or a rollback."""
+        return self._held.closed
+
+    @property
+    def plan(self) -> Plan:
+        """What it draws and how good that is; public."""
+        held = self._held
+        return Plan(
+            counter=counter_of(held.of["counter"]),
+            event=held.event,
+            contributions=held.of["contributions"],
+            epsilon=exact.read(held.of["epsilon"]),
+            delta=exact.read(held.of["delta"]),
+        )
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """All that was released, as it was said. Free."""
+        return tuple(map(Row.from_text, self.source.curator.ledger.drawn(self.id)))
+
+    def next(self, label: str | None = None) -> Row:
+        """Take the next step, from the table's newest version. A step of this label is taken once, and read back."""
+        told = None if label is None else readable(label, what="a step's label")
+        if told is not None and told.isdecimal():
+            raise UsageError("a label that is a number would be taken for a step", hint="--next 2026-03-01")
+        return take(self.source.curator, self.id, self.source.newest, whose=self.source.whose, label=told)
+
+    def interval(
+        self, first: int | str = 1, last: int | str | None = None, *, confidence: object = CONFIDENCE
+    ) -> Estimate:
+        """The rows first seen in steps `first` to `last`, both included, by numbers or labels. Free.
+
+        Without `last`, up to the newest. The estimate uses what was released up to `last`, and so is for ever the same.
+        """
+        rows = self.rows
+        if not rows:
+            raise UsageError(f"the stream {self.name!r} has released nothing yet", hint="take its first step: --next")
+        start, end = _place(first, rows), len(rows) - 1 if last is None else _place(last, rows)
+        if start > end:
+            raise UsageError(f"step {start + 1} comes after step {end + 1}")
+        noisy = [value for row in rows for value in row.noisy]
+        held = self._held
+        wish = exact.number(confidence, name="confidence")
+        if doubt_of(wish) < _LEAST_DOUBT:
+            raise UsageError("a confidence must be below 0.999999999")
+        return estimated(counter_of(held.of["counter"]), law_of(held.event), noisy, start, end, wish)
+
+    def to_data(self) -> dict[str, Any]:
+        """All of it, as JSON data."""
+        plan, lost = self.plan, loss(self.plan.event)
+        return {
+            "stream": self.name,
+            "table": self.table,
+            "release": self.id,
+            "horizon": self.horizon,
+            "steps": self.steps,
+            "contributions": plan.contributions,
+            "closed": self.closed,
+            "cost": {
+                "epsilon": exact.as_float(plan.epsilon, up=True),
+                "delta": exact.as_float(plan.delta, up=True),
+                "rho": exact.as_float(lost.rho, up=True) if plan.delta else None,
+            },
+            "strategy": plan.counter.words,
+            "expected_rmse": plan.expected_rmse,
+            "confidence": float(CONFIDENCE),
+            "rows": [row_data(row) for row in self.rows],
+        }
+
+
+def row_data(row: Row) -> dict[str, Any]:
+    """A row as JSON data: numbers and their intervals."""
+    return {
+        "step": row.step,
+        "label": row.label,
+        "version": row.version,
+        "count": row.count.value,
+        "count_interval": list(row.count.interval),
+        "total": row.total.value,
+        "total_interval": list(row.total.interval),
+    }
+
+
+def find(source: Source, name: str) -> Stream:
+    """The stream of a name, the newest where an older one was closed."""
+    held = source.curator.ledger.refresh().stream(source.table, opening.check_name(name))
+    if held is None:
+        known = source.names()
+        hint = closest(name, known) or "start it: --epsilon 1 --horizon 365"
+        raise UsageError(f"{source.table!r} has no stream {name!r}", hint=hint)
+    return Stream(source=source, id=held.id)
+
+
+def start(source: Source, wanted: Wanted, *, guarantee: Guarantee, asker: Asker) -> tuple[Stream, bool]:
+    """Start a stream, charged once; the very same one that is there is found again, free. And whether it was there."""
+    version = source.newest()
+    plan = opening.planned(wanted, version.schema, guarantee)
+    before = set(source.curator.ledger.refresh().streams)
+    id_ = opening.charge(
+        wanted, plan, version=version, whose=source.whose(version.schema), curator=source.curator, asker=asker
+    )
+    return Stream(source=source, id=id_), id_ in before
+
+
+def _place(step: int | str, rows: tuple[Row, ...]) -> int:
+    """The number of a step, from 0 on, by its number or its label."""
+    if isinstance(step, str) and not step.isdecimal():
+        labels = [row.label for row in rows]
+        if step not in labels:
+            raise UsageError(
+                f"no step has the label {step[:60]!r}", hint=closest(step, [each for each in labels if each])
+            )
+        return labels.index(step)
+    number = int(step)
+    if not 1 <= number <= len(rows):
+        raise UsageError(f"steps 1 to {len(rows):,} were released, and not {str(step)[:20]}")
+    return number - 1

@@ -1,0 +1,76 @@
+"""What a project says of streams: the few functions that `api` and the command line call."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.errors import UsageError
+from discreet.schema.path import path_of
+from discreet.tables.stream import opening
+from discreet.tables.stream.opening import Plan, Wanted
+from discreet.tables.stream.stream import Source, Stream, find, start
+
+if TYPE_CHECKING:
+    from discreet.api import Project
+
+
+def source_of(project: Project, table: str) -> Source:
+    """A private table of a project, for streams to follow."""
+    found = project.table(table)
+    if found.public:
+        raise UsageError(f"{found.name!r} is public: what it holds can be read off it")
+    path = path_of(found, project.file.tables)
+    return Source(
+        table=found.name,
+        curator=project.curator,
+        newest=lambda: project.version(found.name),
+        path=tuple((step.name, step.schema) for step in path),
+    )
+
+
+def stream(
+    project: Project,
+    table: str,
+    name: str,
+    *,
+    epsilon: object = None,
+    delta: object = None,
+    horizon: object = None,
+    contributions: object = None,
+    analyst: str | None = None,
+) -> tuple[Stream, bool]:
+    """The stream of a name; started, and charged once for its whole horizon, where an epsilon is given.
+
+    And whether it was there: starting the very same one again finds it, free.
+    """
+    source = source_of(project, table)
+    if epsilon is None:
+        if (delta, horizon, contributions) != (None, None, None):
+            raise UsageError("a stream is started with an epsilon", hint="--epsilon 1 --horizon 365")
+        return find(source, name), True
+    asker = project.asker(analyst)
+    wanted = Wanted.of(name, epsilon=epsilon, delta=delta, horizon=horizon, contributions=contributions)
+    opening.planned(wanted, project.known_version(table).schema, project.guarantee(table))  # refuse before any version
+    return start(source, wanted, guarantee=project.guarantee(table), asker=asker)
+
+
+def plan_stream(
+    project: Project,
+    table: str,
+    name: str,
+    *,
+    epsilon: object,
+    delta: object = None,
+    horizon: object = None,
+    contributions: object = None,
+) -> Plan:
+    """What a stream would draw, and how good that would be. Free."""
+    source_of(project, table)
+    wanted = Wanted.of(name, epsilon=epsilon, delta=delta, horizon=horizon, contributions=contributions)
+    return opening.planned(wanted, project.known_version(table).schema, project.guarantee(table))
+
+
+def streams(project: Project, table: str) -> list[Stream]:
+    """The streams of a table, the oldest first; of one name the newest."""
+    source = source_of(project, table)
+    return [find(source, name) for name in source.names()]

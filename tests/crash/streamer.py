@@ -1,0 +1,140 @@
+"""A life with a stream: take steps, saying each row, while data arrives; perhaps leave at a chosen point.
+
+Arguments: the project, how many steps the stream has in all, and perhaps `die=POINT` (of the second step of this life)
+or `mutant=NAME`. The data of step t is `data-<t>.csv`: it is put in place and a version made of it before the step.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import discreet.api
+from crash.harness import say
+from discreet.curator import Curator
+from discreet.engines import counted, stored
+from discreet.engines.memory import MemoryEngine
+from discreet.ledger.anchor import Anchor
+from discreet.ledger.ledger import Ledger
+from discreet.ledger.sqlite import SqliteStore
+from discreet.tables.stream import taking, verbs
+
+#: Writes of a step, in their order: what is wrapped, and whether to leave before or after it.
+POINTS: dict[str, tuple[object, str, bool]] = {
+    "before the state": (counted, "save", True),
+    "before the state's rename": (stored.os, "replace", True),
+    "after the state's rename": (stored.os, "replace", False),
+    "after the state": (counted, "save", False),
+    "before the row": (Ledger, "row", True),
+    "before the entry": (SqliteStore, "append", True),
+    "after the entry": (SqliteStore, "append", False),
+    "before the commit": (SqliteStore, "commit", True),
+    "after the commit": (SqliteStore, "commit", False),
+    "before the anchor": (Anchor, "write", True),
+    "after the anchor": (Anchor, "write", False),
+    "after the row": (Ledger, "row", False),
+    "after tidying": (counted, "tidy", False),
+}
+#: `commit`, `tidy` and `replace` happen in every section and at every step's beginning: only after the draw they count.
+AFTER_DRAW = {"before the commit", "after the commit", "after tidying"}
+
+
+def die_at(point: str) -> None:
+    """From now on, leave this process at that point, without any goodbye."""
+    owner, name, before = POINTS[point]
+    act = getattr(owner, name)
+    armed = [point not in AFTER_DRAW]
+    draw = taking._drawn
+
+    def drawn(*arguments, **named):
+        found = draw(*arguments, **named)
+        armed[0] = True
+        return found
+
+    def deadly(*arguments, **named):
+        if armed[0] and before:
+            os._exit(9)
+        found = act(*arguments, **named)
+        if armed[0]:
+            os._exit(9)
+        return found
+
+    if name == "commit":  # a section without an entry commits too: only the row's own counts
+        append = SqliteStore.append
+
+        def appended(*arguments, **named):
+            append(*arguments, **named)
+            setattr(owner, name, deadly)
+
+        SqliteStore.append = appended
+    else:
+        setattr(owner, name, deadly)
+    taking._drawn = drawn
+
+
+def state_after_row() -> None:
+    """The state is written when the row is there already: a crash between leaves a row whose persons nobody knows."""
+    real, waiting = counted.save, []
+
+    def late(folder, state, seal, *, name=""):
+        name = name or f"{len(state.exact_steps)}-late{len(waiting)}.counted"
+        waiting.append((folder, state, seal, name))
+        return name
+
+    def tidy(folder, *, keep):
+        clean(folder, keep=keep)
+        while waiting:
+            own, state, seal, name = waiting.pop()
+            real(own, state, seal, name=name)
+
+    clean = counted.tidy
+    counted.save, counted.tidy = late, tidy
+
+
+def old_state() -> None:
+    """A state that is missing is taken to be an empty one: who was counted is counted again."""
+    real = counted.load
+
+    def load(folder, name, seal):
+        try:
+            return real(folder, name, seal)
+        except Exception:
+            number = int(name.split("-")[0])
+            return counted.replace(counted.Counted.nobody(folder.name, "visits"), exact_steps=(0,) * number)
+
+    counted.load = load
+    state_after_row()
+
+
+MUTANTS: dict[str, Callable[[], None]] = {"state_after_row": state_after_row, "old_state": old_state}
+
+
+def plain(project: discreet.api.Project) -> discreet.api.Project:
+    """With the engine that makes small tables quickly: the writes that matter here are not its own."""
+    tables = project.folder / ".discreet" / "tables"
+    project.__dict__["curator"] = Curator(ledger=project.ledger, engine=MemoryEngine(), folder=tables)
+    return project
+
+
+def live(arguments: list[str], ready: Callable[[], None]) -> None:
+    folder, horizon, *options = arguments
+    told = dict(option.split("=") for option in options)
+    if "mutant" in told:
+        MUTANTS[told["mutant"]]()
+    project = plain(discreet.api.Project(Path(folder)))
+    stream = verbs.stream(project, "visits", "daily")[0]
+    ready()
+    turn = 0
+    while (step := stream.steps + 1) <= int(horizon):
+        # Data arrives once for each step, also where the step has to be taken again.
+        shutil.copyfile(Path(folder) / f"data-{step}.csv", Path(folder) / "arriving.csv")
+        os.replace(Path(folder) / "arriving.csv", Path(folder) / "visits.csv")
+        project.refresh("visits")
+        turn += 1
+        if "die" in told and turn == 2:
+            die_at(told["die"])
+        row = stream.next(f"day {step}")
+        say(f"{row.step} {json.dumps([row.total.value, list(row.noisy)])}")

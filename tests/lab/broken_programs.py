@@ -1,0 +1,86 @@
+"""Faults of the steps that synthesizers are made of, and of the coins of devices."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from discreet import program
+from discreet.curator import Curator
+from discreet.local import coins
+from discreet.mechanisms.bits import SystemBits
+from discreet.cut import Cut
+from discreet.synth.inspect import compare
+from noise.source import FixedBits
+
+
+def the_mean_of_two_draws(monkeypatch):
+    known = Curator.add
+
+    def add(self, law, exact, moves):
+        drawn = [known(self, law, exact, moves) for _ in range(2)]
+        return np.rint(np.mean([noisy for noisy, _ in drawn], axis=0)).astype(np.int64), drawn[0][1]
+
+    monkeypatch.setattr(Curator, "add", add)
+
+
+def pairs_without_noise(monkeypatch):
+    known = Cut.measure
+
+    def measure(self, sets, laws):
+        noisy = known(self, sets, laws)
+        return [values if len(own) == 1 else self._count(own) for own, values in zip(sets, noisy, strict=True)]
+
+    monkeypatch.setattr(Cut, "measure", measure)
+
+
+def the_best_of_a_choice(monkeypatch):
+    monkeypatch.setattr(Curator, "choose", lambda self, mechanism, scores: (int(scores.argmax()), mechanism.event()))
+
+
+def a_person_of_one_row(monkeypatch):
+    """Whatever rows_per_person says."""
+    known = program.sensitivity
+    monkeypatch.setattr(
+        program,
+        "sensitivity",
+        lambda statistic, reach, *, touched: known(statistic, replace(reach, rows=1), touched=touched),
+    )
+
+
+def distances_that_one_row_moves(monkeypatch):
+    known = program.moves_of_distances
+    monkeypatch.setattr(program, "moves_of_distances", lambda rows, sizes, parts: known(1, sizes, parts))
+
+
+def noise_of_an_earlier_step(monkeypatch):
+    monkeypatch.setattr(SystemBits, "words", lambda self, count: FixedBits(count).words(count))
+
+
+def twice_the_rho(monkeypatch):
+    known = compare.rho_from_epsilon
+    monkeypatch.setattr(compare, "rho_from_epsilon", lambda epsilon, delta: 2 * known(epsilon, delta))
+
+
+def coins_of_one_byte(monkeypatch):
+    """A bias is rounded up to 256ths."""
+    known = coins.flips_of
+    monkeypatch.setattr(coins, "flips_of", lambda heads, *, bits: known(-(-heads // 256**3) * 256**3, bits=bits))
+
+
+FAULTS = [
+    (the_mean_of_two_draws, "synth measure: law of laplace", 10_000),
+    (the_mean_of_two_draws, "synth measure: law of gaussian", 10_000),
+    (pairs_without_noise, "synth measure: a pair of columns", 10_000),
+    (pairs_without_noise, "synth measure: law of gaussian", 10_000),
+    (the_best_of_a_choice, "synth choose: law", 200),
+    (a_person_of_one_row, "synth measure: a person with too many rows", 10_000),
+    (a_person_of_one_row, "synth measure: law of gaussian", 10_000),
+    (a_person_of_one_row, "synth choose: law", 10_000),
+    (distances_that_one_row_moves, "synth distances: law", 10_000),
+    (the_mean_of_two_draws, "synth distances: law", 10_000),
+    (noise_of_an_earlier_step, "synth measure: law of laplace", 10_000),
+    (twice_the_rho, "synth reservation: its delta", 1_000),
+    (coins_of_one_byte, "local coin: law", 80_000),
+]

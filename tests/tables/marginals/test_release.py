@@ -1,0 +1,229 @@
+"""Marginals through the real engine and ledger: neighbours, errors, repeats, refusals."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from discreet.curator import Curator
+from discreet.errors import BudgetExceeded, LedgerFault, Refused, UsageError
+from discreet.inference.linear.residual_part import Part
+from discreet.mechanisms.gaussian import DiscreteGaussian
+from discreet.tables.marginals import asking
+from discreet.tables.marginals.planning import Planned
+from tables.marginals.worlds import COLUMNS, LINES, PURE, ZCDP, people, price, release
+
+TERMS = [ZCDP, PURE]
+
+
+@pytest.mark.parametrize("terms", TERMS)
+def test_a_person_costs_what_is_reserved_and_no_more(tmp_path, terms, monkeypatch):
+    """Exact neighbours on the real engine: the noise that is drawn hides a person of many rows at the price paid."""
+    seen = [measured(tmp_path / str(rows), rows, terms, monkeypatch) for rows in (0, 50)]
+    lost = loss(*seen)
+    event = seen[0][0].cost
+    most = event.epsilon or event.rho
+    assert Fraction(999, 1000) * most < lost <= most  # five equal rows attain it
+
+
+def measured(folder, rows, terms, monkeypatch):
+    lines = [f"{line},p{number}" for number, line in enumerate(LINES)] + ["cardio,F,30,x,me"] * rows
+    project = people(folder, columns=COLUMNS | {"who": None}, lines=lines, table='person = "who"\nrows_per_person = 5')
+    calls, known = [], Curator.add
+
+    def add(self, law, exact_values, own):
+        calls.append((law, exact_values))
+        return known(self, law, exact_values, own)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Curator, "add", add)
+        return release(project, order=2, **terms), calls
+
+
+def loss(before, after):
+    """What telling the two apart gains at most: in rho, or in epsilon."""
+    found = Fraction(0)
+    for (law, less), (same, more) in zip(before[1], after[1], strict=True):
+        assert law == same
+        change = [int(each) for each in more - less]
+        if isinstance(law, DiscreteGaussian):
+            found += Fraction(sum(each**2 for each in change)) / (2 * law.sigma2)
+        else:
+            found += Fraction(sum(map(abs, change))) / law.scale
+    return found
+
+
+def test_a_norm_that_is_too_small_is_refused_by_the_ledger(tmp_path, monkeypatch):
+    project = people(tmp_path)
+    monkeypatch.setattr(Part, "norms", lambda self, sizes: (1, 1))
+    with pytest.raises((UsageError, LedgerFault, BudgetExceeded)):
+        release(project, **ZCDP)
+    assert not any(len(own.steps) for own in project.ledger.state.reservations.values())
+
+
+@pytest.mark.parametrize("terms", TERMS)
+def test_errors_are_as_stated(tmp_path, terms):
+    """2,000 cells, nearly independent: the mean of their squared errors is within 7 of its standard deviations.
+
+    Of a Laplace draw's square the standard deviation is 2.24 times its mean; for a mean of 2,000 that is 0.05.
+    """
+    check_errors(people(tmp_path, columns=WIDE, lines=WIDE_LINES), terms)
+
+
+WIDE = {
+    name: f'type = "category"\nvalues = {[str(value) for value in range(size)]}\nclosed = true'.replace("'", '"')
+    for name, size in (("a", 50), ("b", 40))
+}
+WIDE_LINES = [f"{number * 7 % 50},{number * number % 40}" for number in range(900)]
+
+
+def check_errors(project, terms):
+    table = release(project, ("a", "b"), order=2, **terms).marginal("a", "b")
+    counts = np.zeros((50, 40), dtype=int)
+    np.add.at(counts, tuple(np.array([line.split(",") for line in WIDE_LINES], dtype=int).T), 1)
+    errors = table.values - counts
+    assert abs(float((errors**2).mean()) / table.standard_error**2 - 1) < 0.35
+    assert float((np.abs(errors) > table.half_width).mean()) < 0.1
+
+
+def test_noise_that_is_too_small_is_seen(tmp_path, monkeypatch):
+    project, known = people(tmp_path, columns=WIDE, lines=WIDE_LINES), Planned.precision
+    monkeypatch.setattr(Planned, "precision", lambda self, laws: halved(known(self, laws)))
+    with pytest.raises(AssertionError):
+        check_errors(project, ZCDP)
+
+
+def halved(precision):
+    return replace(precision, of={subset: 2 * told for subset, told in precision.of.items()})
+
+
+@pytest.mark.parametrize("terms", TERMS)
+def test_tables_agree_and_have_one_total(tmp_path, terms):
+    made = release(people(tmp_path), order=3, **terms)
+    assert [table.columns for table in made] == [
+        ("ward",), ("sex",), ("age",), ("ward", "sex"), ("ward", "age"), ("sex", "age"), ("ward", "sex", "age"),
+    ]  # fmt: skip
+    whole = made.marginal("ward", "sex", "age")
+    assert np.allclose(whole.values.sum(axis=1), made.marginal("age", "ward").values.T, rtol=0, atol=1e-9)
+    assert np.allclose(whole.values.sum(axis=(0, 2)), made.marginal("SEX").values, rtol=0, atol=1e-9)
+    for table in made:
+        assert table.whole.min() >= 0 and int(table.whole.sum()) == made.total
+        assert table.values.sum() == pytest.approx(made.residuals.total, abs=1e-9)
+        assert table.half_width > 1.5 * table.standard_error
+    mean = sum(table.values.size * table.standard_error**2 for table in made)
+    assert made.expected_rmse == pytest.approx(math.sqrt(mean / sum(table.values.size for table in made)))
+    assert made.marginal().values == pytest.approx(made.residuals.total)
+
+
+@pytest.mark.parametrize("terms", TERMS)
+def test_the_same_wish_again_is_free(tmp_path, terms, monkeypatch):
+    project = people(tmp_path)
+    first = release(project, **terms)
+    spent = project.budget("people").spent
+    known = asking.plan
+
+    def otherwise(wish, *, gaussian):  # as on a machine that rounds otherwise
+        found = known(wish, gaussian=gaussian)
+        return Planned(
+            wish=wish,
+            gaussian=gaussian,
+            parts=found.parts,
+            shares=tuple(share * Fraction(99, 100) for share in found.shares),
+            mean_variance=found.mean_variance,
+            lower_bound=found.lower_bound,
+        )
+
+    monkeypatch.setattr(asking, "plan", otherwise)
+    for columns in (("ward", "sex", "age"), ("Age", "SEX", "ward")):
+        again = release(project, columns, **terms)
+        assert again.cached and again.release == first.release and again.to_data()["cost"]["epsilon"] == 0
+        for table in first:
+            assert (table.values == again.marginal(*table.columns).values).all()
+    assert project.budget("people").spent == spent
+    assert release(project, order=1, **terms).release != first.release
+    assert release(project, tables={("ward", "sex"): 3}, **terms).release != first.release
+    assert release(project, fresh=True, **terms).release != first.release
+    assert project.budget("people").spent.epsilon > spent.epsilon
+
+
+def test_a_broken_off_release_goes_on(tmp_path, monkeypatch):
+    """Charged and measured, but the plan was not stored: planned anew, and read back."""
+    project = people(tmp_path)
+    with monkeypatch.context() as patched:
+        patched.setattr("discreet.program.Program.finish", lambda self, summary: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            release(project, **ZCDP)
+    spent = project.budget("people").spent
+    made = release(project, **ZCDP)
+    assert made.cached and project.budget("people").spent == spent
+
+
+def test_a_plan_is_free_and_says_what_a_release_says(tmp_path):
+    project = people(tmp_path)
+    for terms in TERMS:
+        told = price(project, order=2, **terms)
+        assert not project.ledger.state.charges
+        data = told.to_data()
+        assert data["cells"] == 3 + 2 + 5 + 6 + 15 + 10
+        assert {"columns": ["ward", "age"]} in data["marginals"]
+    project = people(tmp_path / "other")
+    told = price(project, order=2, **ZCDP)
+    made = release(project, order=2, **ZCDP)
+    assert made.expected_rmse == told.expected_rmse and made.strategy == told.planned.words
+
+
+def test_gaussian_noise_is_recommended_where_it_is_much_better(tmp_path):
+    columns = {f"c{number}": COLUMNS["ward"] for number in range(9)}
+    lines = [",".join(["cardio"] * 9)] * 50
+    project = people(tmp_path / "some", columns=columns, lines=lines)
+    (advice,) = price(project, (), order=3, **PURE).warnings
+    assert "Gaussian noise of the same rho 0.5" in advice
+    pure = people(tmp_path / "none", columns=columns, lines=lines, budget="{ epsilon = 9, delta = 0 }")
+    assert price(pure, (), order=3, **PURE).warnings == ()
+
+
+def test_weights_and_named_tables(tmp_path):
+    project = people(tmp_path)
+    made = release(project, (), tables={("sex", "ward"): 4, "age": 1}, **ZCDP)
+    assert [table.columns for table in made] == [("age",), ("ward", "sex")]
+    assert made.marginal("ward").values.shape == (3,)
+    with pytest.raises(UsageError, match="no table of sex, age"):
+        made.marginal("sex", "age")
+    with pytest.raises(UsageError, match="no column 'agee'"):
+        made.marginal("agee")
+    everything = price(project, ("ward", "sex", "age"), order=2, tables={("ward", "sex"): 9}, **ZCDP)
+    assert dict(zip(everything.planned.wish.sets, everything.planned.wish.weights, strict=True))[1, 2] == 9
+    assert price(project, (), **ZCDP).planned.wish.sizes == (5, 2, 3)  # note has no known values
+
+
+def test_what_cannot_be_is_refused_before_it_is_paid(tmp_path):
+    project = people(tmp_path)
+    for wish, kind, words in (
+        ({"columns": ("ward", "sx")}, UsageError, "no column 'sx'"),
+        ({"columns": ("ward", "note")}, Refused, "'note' are not declared"),
+        ({"columns": ("ward", "Ward")}, UsageError, "named twice"),
+        ({"order": 4}, UsageError, "from 1 to"),
+        ({"order": "1.5"}, UsageError, "whole number"),
+        ({"objective": "least"}, UsageError, "mean or max"),
+        ({"tables": {("ward", "sex"): 1, ("sex", "ward"): 2}}, UsageError, "named twice"),
+        ({"tables": {("ward",): -1}}, UsageError, "weight"),
+        ({"confidence": "1"}, UsageError, "confidence"),
+    ):
+        with pytest.raises(kind, match=words):
+            release(project, **({"columns": ("ward", "sex", "age")} | wish), **ZCDP)
+    with pytest.raises(BudgetExceeded):
+        release(project, epsilon="91")
+    assert not project.ledger.state.charges
+
+
+def test_noise_that_cannot_be_drawn_is_refused_before_it_is_paid(tmp_path):
+    lines = [f"{line},p{number}" for number, line in enumerate(LINES)]
+    table = 'person = "who"\nrows_per_person = 100000'
+    project = people(tmp_path, columns=COLUMNS | {"who": None}, lines=lines, table=table)
+    with pytest.raises(UsageError, match="noise would have"):
+        release(project, epsilon="1e-9")
+    assert not project.ledger.state.charges
