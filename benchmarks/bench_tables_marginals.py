@@ -52,7 +52,9 @@ CASES = [
     Case(name="Adult, 3-way", wish=Wish.of_order(ADULT, 3, exactly=True), target=10.52, apart=11.89),
     Case(name="Adult, up to 3-way", wish=Wish.of_order(ADULT, 3), target=10.67, apart=12.44, released=False),
     Case(name="100 of 10, up to 2-way", wish=Wish.of_order(HUNDRED, 2), target=58.28, apart=71.07),
-    Case(name="12 binary, 2-way", wish=Wish.of_order((2,) * 12, 2, exactly=True), target=None, apart=None),
+    Case(
+        name="12 binary, 2-way", wish=Wish.of_order((2,) * 12, 2, exactly=True), target=None, apart=None, released=False
+    ),
 ]
 
 
@@ -70,7 +72,7 @@ def main() -> None:
 def _planned(case: Case, event: Reserved) -> Iterator[str]:
     gaussian = event.epsilon is None
     start = time.process_time()
-    wish = Wish(case.wish.sizes, case.wish.sets, case.wish.weights)
+    wish = Wish(sizes=case.wish.sizes, sets=case.wish.sets, weights=case.wish.weights)
     planned = plan(wish, gaussian=gaussian)
     took = time.process_time() - start
     yield from (case.name, f"{sum(case.wish.cells):,}", "zCDP, rho 0.5" if gaussian else "pure, epsilon 1")

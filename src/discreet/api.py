@@ -8,7 +8,7 @@ release = clinic.sql("select disease, count(*) n from patients group by disease"
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -29,6 +29,7 @@ from discreet.errors import UsageError
 from discreet.folder import ledger_path, make, nearest, refuse_state_inside
 from discreet.ledger import repair
 from discreet.ledger.ledger import Ledger
+from discreet.publishing import Publishing
 from discreet.question import Question, wish_of
 from discreet.release import Release
 from discreet.schema.edit import add_table, set_keys
@@ -43,8 +44,6 @@ if TYPE_CHECKING:
     from discreet.sql.catalog import PublicTable
     from discreet.synth.inspect.compare import Comparison
     from discreet.synth.model import Model
-    from discreet.tables.ranges.reading import Ranges
-    from discreet.tables.ranges.release import Quote as RangesQuote
 
 __all__ = ["Forgotten", "Project", "Question", "Standing"]
 
@@ -52,7 +51,7 @@ __all__ = ["Forgotten", "Project", "Question", "Standing"]
 DEADLINE_S = 600.0
 
 
-class Project:
+class Project(Publishing):
     """A folder with a discreet.toml, a ledger and declared tables."""
 
     def __init__(self, folder: Path) -> None:
@@ -223,7 +222,7 @@ class Project:
         `refresh` applies what was found. `columns`: else all that is missing and can be found without a name.
         """
         terms = bounding.Terms.of(epsilon=epsilon, delta=delta, cells=cells, for_epsilon=for_epsilon)
-        table = self._private(name)
+        table = self.private(name)
         wanted = bounding.wishes(table, self.file.raw[table.name], self.known_version(name), columns, terms)
         version = self.version(name)
         found = bounding.buy(wanted, terms, version=version, guarantee=self.guarantee(name), curator=self.curator)
@@ -236,7 +235,7 @@ class Project:
     ) -> bounding.Bias:
         """What rows_per_person and the bounds take away, estimated privately, beside the noise. Charged."""
         terms = bounding.Terms.of(epsilon=epsilon, cells=cells, for_epsilon=for_epsilon)
-        judged = bounding.judged(self._private(name), self.known_version(name), columns)
+        judged = bounding.judged(self.private(name), self.known_version(name), columns)
         version = self.version(name)
         return bounding.estimate(judged, terms, version=version, guarantee=self.guarantee(name), curator=self.curator)
 
@@ -265,7 +264,7 @@ class Project:
         from discreet.synth.wanted import Wanted, constraints_of, refuse_options
 
         asker = self.asker(analyst)
-        self._private(name)
+        self.private(name)
         told = constraints_of(constraints, self.known_version(name).schema)
         refuse_options(more)
         wanted = Wanted.of(
@@ -289,74 +288,6 @@ class Project:
             progress=progress or silent,
         )
 
-    def histogram(self, name: str, *columns: str) -> Question:
-        """How many rows have each value, or each combination of values, of some columns: a question to be asked."""
-        if not columns:
-            raise UsageError("a histogram needs a column", hint="project.histogram('patients', 'age')")
-        keys = ", ".join(f'"{self._column(name, column)}"' for column in columns)
-        return self.sql(f'SELECT {keys}, count(*) AS "{_free("rows", columns)}" FROM "{name}" GROUP BY {keys}')
-
-    def _column(self, table: str, column: str) -> str:
-        known = [each.name for each in self._private(table).schema.columns]
-        if column.lower() not in [name.lower() for name in known] or '"' in column:
-            raise UsageError(f"table {table!r} has no column {column[:60]!r}", hint=closest(column, known))
-        return column
-
-    def ranges(
-        self,
-        name: str,
-        column: str,
-        *,
-        epsilon: object = None,
-        delta: object = None,
-        ranges: Iterable[tuple[object, object]] | str | PathLike[str] | None = None,
-        strategy: str = "best",
-        seconds: object = 1,
-        only: bool = False,
-        analyst: str | None = None,
-        fresh: bool = False,
-    ) -> Ranges:
-        """The intervals and quantiles of a column: one release, charged once and read for ever.
-
-        Without an epsilon a stored release is read, free. `ranges`: those to answer first, pairs or a CSV file. `only`:
-        plan for them alone: they come out more exact, and nothing else can be read.
-        """
-        from discreet.tables.ranges.release import Wanted, release
-        from discreet.tables.reserving import Terms
-
-        asker = self.asker(analyst)
-        wanted = Wanted.of(column, ranges, strategy, seconds, only)
-        return release(
-            wanted,
-            None if epsilon is None else Terms.of(epsilon, delta),
-            version=self.version(self._private(name).name),
-            guarantee=self.guarantee(name),
-            curator=self.curator,
-            asker=asker,
-            fresh=fresh,
-        )
-
-    def plan_ranges(
-        self,
-        name: str,
-        column: str,
-        *,
-        epsilon: object,
-        delta: object = None,
-        ranges: Iterable[tuple[object, object]] | str | PathLike[str] | None = None,
-        strategy: str = "best",
-        seconds: object = 1,
-        only: bool = False,
-    ) -> RangesQuote:
-        """How exact a release of ranges would be, and by which strategy. Free: no data is looked at."""
-        from discreet.tables.ranges.release import Wanted, quote
-        from discreet.tables.reserving import Terms
-
-        wanted = Wanted.of(column, ranges, strategy, seconds, only)
-        version = self.known_version(self._private(name).name)
-        terms = Terms.of(epsilon, delta)
-        return quote(wanted, terms, version=version, guarantee=self.guarantee(name), curator=self.curator)
-
     def _public(self, name: str) -> PublicTable:
         read = self.versions.catalog()[self.table(name).name].public
         if read is None:
@@ -370,7 +301,7 @@ class Project:
         from discreet.synth.inspect.compare import compare
 
         asker = self.asker(analyst)
-        name = self._private(model.card.table).name
+        name = self.private(model.card.table).name
         told = self.guarantee(name).delta_rho if delta is None else exact.probability(delta, name="delta")
         return compare(
             model,
@@ -382,7 +313,8 @@ class Project:
             fresh=fresh,
         )
 
-    def _private(self, name: str) -> Table:
+    def private(self, name: str) -> Table:
+        """A declared table that is not public."""
         table = self.table(name)
         if table.public:
             raise UsageError(
@@ -455,8 +387,3 @@ class Project:
     def warnings(self, name: str) -> list[str]:
         """Where discreet.toml and the ledger differ. Public facts: nothing here is read from data."""
         return self.versions.warnings(name)
-
-
-def _free(name: str, taken: Sequence[str]) -> str:
-    """A name that no column has."""
-    return name if name not in [each.lower() for each in taken] else _free(f"{name}_", taken)

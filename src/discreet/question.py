@@ -112,7 +112,7 @@ class Explanation:
             f"{self.data['remaining_after']['epsilon']} remains",
             *([f"known     {known_words(told)}"] if told is not None and not told["enough"] else []),
             "noise     " + "\n          ".join([*self.data["steps"], f"({self.data['because']})"]),
-            *(["error     " + "\n          ".join(noise)] if noise else []),
+            *(["error     " + "\n          ".join(noise)] if noise and told is None else []),
             f"touches   {self.data['region']}",
             "because   " + "\n          ".join(because),
             "runs      " + self.data["engine_sql"].replace("\n", "\n          "),

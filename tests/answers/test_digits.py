@@ -82,7 +82,9 @@ def test_every_way_of_reading_gives_the_same_number(trips):
 
 def test_sorting_goes_by_all_digits(trips):
     project, _ = trips
-    release = project.sql("select kind, sum(metres) m from trips group by kind order by m desc").ask(epsilon="0.0001")
+    release = project.sql("select kind, sum(metres) m from trips group by kind order by m desc").ask(
+        epsilon="0.0001", fresh=True
+    )
     stored = project.curator.stored(release.id).parts[0].noisy_values[0]
     wanted = [kind for kind, _ in sorted(zip(["a", "b", "c", None], stored, strict=True), key=lambda pair: -pair[1])]
     assert [row[0] for row in release.rows] == wanted

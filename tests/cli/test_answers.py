@@ -17,7 +17,8 @@ def test_the_contract_of_query(tmp_path, capsys):
     code, data, _ = run(capsys, tmp_path, "query", BY_DISEASE, "--epsilon", "0.5")
     assert code == 0
     assert set(data) == {
-        "release", "version", "columns", "rows", "intervals", "confidence", "cost", "spent", "remaining", "cached", "warnings",
+        "release", "version", "columns", "rows", "intervals", "confidence", "cost", "spent", "remaining", "cached", "derived",
+        "from", "warnings",
     }  # fmt: skip
     assert data["release"].startswith("r-")
     assert (data["version"], data["confidence"], data["cached"]) == (1, 0.95, False)

@@ -3,7 +3,8 @@
 from clinic import run, say
 
 
-def test_it_runs_on_generated_secrets(tmp_path, capsys):
+def test_it_runs_on_generated_secrets(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("discreet.lab.auditing.attacking.SIZES", (8, 12))
     plot = tmp_path / "picture.svg"
     words = ("attack", "auditing", "--n", "50", "--queries", "80", "--plot", str(plot))
     code, told, _ = run(capsys, tmp_path, *words)

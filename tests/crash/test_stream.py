@@ -7,6 +7,7 @@ import json
 import os
 import random
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -95,12 +96,13 @@ def test_kills_at_any_time(memory: Path):
     folder, steps = memory / "own", 12
     expected = project(folder, steps=steps)
     lives = [
-        Life(arguments=[str(folder), str(steps)], delay_s=random.uniform(0, 0.2), from_birth=turn % 5 == 0)
+        Life(arguments=[str(folder), str(steps)], delay_s=random.uniform(0, 0.1), from_birth=turn % 5 == 0)
         for turn in range(20)
     ]
     lives.append(Life(arguments=[str(folder), str(steps)]))
     outcome = torture(STREAMER, lives, environment={}, timeout_s=170)
-    assert outcome.killed > 3
+    assert outcome.codes[-1] == 0 and set(outcome.codes) <= {0, -signal.SIGKILL}
+    print(f"{outcome.killed} kills, {outcome.cpu_s:.1f} CPU s")
     assert problems(folder, outcome, expected, steps=steps) == []
 
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from discreet import program
+from discreet import cut, program
 from discreet.curator import Curator
+from discreet.cut import Cut
 from discreet.local import coins
 from discreet.mechanisms.bits import SystemBits
-from discreet.cut import Cut
 from discreet.synth.inspect import compare
 from noise.source import FixedBits
 
@@ -50,8 +50,8 @@ def a_person_of_one_row(monkeypatch):
 
 
 def distances_that_one_row_moves(monkeypatch):
-    known = program.moves_of_distances
-    monkeypatch.setattr(program, "moves_of_distances", lambda rows, sizes, parts: known(1, sizes, parts))
+    known = cut.moves_of_distances
+    monkeypatch.setattr(cut, "moves_of_distances", lambda rows, sizes, parts: known(1, sizes, parts))
 
 
 def noise_of_an_earlier_step(monkeypatch):

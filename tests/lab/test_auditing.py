@@ -150,12 +150,13 @@ def test_a_simulatable_auditor_decides_without_the_data():
     assert verdicts[0] == verdicts[1]
 
 
-def test_the_demonstration():
+def test_the_demonstration(monkeypatch):
+    monkeypatch.setattr(auditing.attacking, "SIZES", (6, 9, 12))  # the page of all attacks has them as they are
     found = auditing.demo(people=60, queries=100)
     assert found.breaks and found.success > 0.95
     assert found.details["sums"]["answered"] == 59
     points = found.details["boolean_growth"]
-    assert [point["people"] for point in points] == list(auditing.attacking.SIZES)
+    assert [point["people"] for point in points] == [6, 9, 12]
     assert found.picture().startswith("<svg")
 
 

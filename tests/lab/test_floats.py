@@ -6,7 +6,8 @@ import pytest
 from discreet.errors import UsageError
 from discreet.lab import floats as lab
 from discreet.lab.evidence import best_under
-from discreet.lab.floats import demo, discreet_laplace, floats, numpy_laplace, reachable, sampler_of
+from discreet.lab.floats import discreet_laplace, floats, numpy_laplace, reachable, sampler_of
+from lab import demos
 
 #: Above the bound by more than this many standard deviations: less than once in a billion runs.
 SIGMAS = 6
@@ -17,7 +18,7 @@ def slack(evidence):
 
 
 def test_numpy_s_noise_names_its_input():
-    found = demo()
+    found = demos.shown("floats")
     assert found.details["certain_and_right"] == pytest.approx(0.81, abs=0.02)
     assert found.details["certain_and_wrong"] < 0.001
     assert found.success > 0.88 and found.chance == 0.5

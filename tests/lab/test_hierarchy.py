@@ -17,6 +17,7 @@ from discreet.lab.anonymize.ladders import automatic
 COLUMNS = {
     "ages": list(range(17, 91, 3)),
     "negative": [-40, -3, 0, 2, 7, 90],
+    "long": [2**62, 2**62 + 1, 2**62 + 2],
     "floats": [0.1, 0.25, 3.5, 7.75, 99.9, -4.5],
     "wide": [1e-9, 1.0, 1e12],
     "decimals": [Decimal("1.50"), Decimal("2.75"), Decimal("30.00")],

@@ -11,11 +11,12 @@ from discreet.errors import UsageError
 from discreet.lab import ratings
 from discreet.lab.records import Known, index, known_of
 from discreet.lab.worlds.ratings import Service, make
+from lab import demos
 
 
 @pytest.fixture(scope="module")
 def service():
-    return index(make())
+    return index(demos.service())
 
 
 def small(seed=1, users=40, items=30):
@@ -195,7 +196,8 @@ def test_bad_ratings(change, told):
         index(pa.table(rows))
 
 
-def test_the_demo():
+def test_the_demo(monkeypatch):
+    monkeypatch.setattr("discreet.lab.worlds.ratings.make", demos.service)
     found = ratings.demo()
     assert list(found.details["settings"]) == [
         "8 known, 2 wrong, 14 days",

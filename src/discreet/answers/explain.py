@@ -52,7 +52,7 @@ def explain(
         "noise": _noise(quoted, confidence),
         "steps": _steps(quoted, confidence),
         "stored": None if known is None else _stored(known, confidence),
-        "told": None if told is None else told_data(told, confidence, enough=enough),
+        "told": None if told is None else told_data(told, quoted.price, confidence, enough=enough),
         "cells": _cells(quoted),
         "confidence": float(confidence),
         "region": region_words(quoted),

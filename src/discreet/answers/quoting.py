@@ -59,8 +59,8 @@ class Quote:
 class Helping(Protocol):
     """What released answers tell about a question."""
 
-    def widest_with(self, price: Price, confidence: Fraction) -> Fraction:
-        """The widest noise of what they tell, combined with one more measurement at a price."""
+    def met_with(self, price: Price, width: Fraction, confidence: Fraction) -> bool:
+        """Whether what they tell, combined with one more measurement at a price, is within a width."""
         ...
 
 
@@ -152,8 +152,9 @@ def _epsilon_within(asked: Asked, wish: Wish, at: Callable[[Fraction], Price], t
             found = at(epsilon)
         except UsageError:  # noise so large that nobody draws it
             return False
-        wide = widest(found, outputs, wish.confidence) if told is None else told.widest_with(found, wish.confidence)
-        return wide <= width
+        if told is not None:
+            return told.met_with(found, width, wish.confidence)
+        return widest(found, outputs, wish.confidence) <= width
 
     return cheapest(good, width=width)
 

@@ -97,7 +97,7 @@ def _write(made: Marginals, folder: Path, *, whole: bool) -> None:
         try:
             with (folder / f"{number:03}-{plain}.csv").open("w", newline="", encoding="utf-8") as file:
                 lines = writing.writer(file)
-                lines.writerow([*marginal.columns, "value", "low", "high"])
+                lines.writerow(marginal.header)
                 for *labels, value, (low, high) in marginal.rows(whole=whole):
                     lines.writerow([*labels, value, low, high])
         except OSError as problem:
@@ -114,10 +114,18 @@ def _planned(priced: Priced) -> list[str]:
     return [
         f"{len(wish.sets):,} tables with {sum(wish.cells):,} cells",
         f"{priced.planned.words}",
-        f"expected error of a cell: {priced.expected_rmse:.4g} (root of the mean square)",
+        f"expected error of a cell: {priced.expected_rmse:.4g} (root of the mean square){_bound(priced)}",
         f"cost {spending(priced.event)}; nothing is charged for a plan",
         *(f"note: {warning}" for warning in priced.warnings),
     ]
+
+
+def _bound(priced: Priced) -> str:
+    """The bound is about noise that is not discrete; noise of a scale below 1 or so may come out smaller."""
+    if priced.lower_bound > priced.expected_rmse:
+        return ""
+    what = "keeps the worst table" if priced.planned.wish.objective == "max" else "is"
+    return f"; no strategy with such noise {what} below {priced.lower_bound:.4g}"
 
 
 def _told(made: Marginals, *, whole: bool) -> list[Any]:
@@ -146,7 +154,12 @@ def _table(marginal: Marginal, *, whole: bool) -> RichTable:
     for row, _ in zip(marginal.rows(whole=whole), range(_LINES), strict=False):
         *labels, value, _interval = row
         words = f"{value:,}" if whole else f"{value:,.1f} ± {marginal.half_width:,.1f}"
-        found.add_row(*(Text("" if label is None else str(label)) for label in labels), words)
+        found.add_row(*(Text(_label(label)) for label in labels), words)
     if marginal.values.size > _LINES:
         found.add_row(*["…"] * len(marginal.columns), f"{marginal.values.size - _LINES:,} more")
     return found
+
+
+def _label(label: object) -> str:
+    """A key for people, as answers to questions show it."""
+    return "NULL" if label is None else str(label).lower() if isinstance(label, bool) else str(label)

@@ -67,7 +67,9 @@ def _named(project: Project, words: list[str]) -> tuple[str, list[str]]:
         raise UsageError(f"there is no release {words[0][:60]!r}", hint="discreet ledger show lists them")
     private = [table.name for table in project.file.tables.values() if not table.public]
     if len(private) != 1:
-        raise UsageError("which table?", hint=f"discreet reconcile {private[0]}" if private else "declare a table first")
+        raise UsageError(
+            "which table?", hint=f"discreet reconcile {private[0]}" if private else "declare a table first"
+        )
     return private[0], []
 
 
@@ -96,9 +98,10 @@ def _identities(told: Agreement) -> list[str]:
     if not found:
         return ["no number is told by the others: nothing to reconcile"]
     more = len(told.identities) - len(found)
+    many = "1 identity holds" if len(told.identities) == 1 else f"{len(told.identities)} identities hold"
     head = (
-        f"{len(told.identities)} identities hold whatever the data are; what was released missed them by a chi-square "
-        f"of {told.chi_square:.3g}, about {told.degrees} is usual"
+        f"{many} whatever the data are; what was released missed by a chi-square of {told.chi_square:.3g}, "
+        f"about {told.degrees} is usual"
     )
     return [head, *found, *([f"  … {more} more"] if more else [])]
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table as RichTable
 
-from discreet import exact
 from discreet.cli import show
 from discreet.cli.flags import writable
 from discreet.errors import UsageError
@@ -91,17 +90,12 @@ def _take(found: Stream, label: str | None) -> list[str]:
 
 
 def _plan_data(name: str, plan: Plan) -> dict[str, Any]:
-    from discreet.accounting.events import loss
-
     return {
         "stream": name,
         "horizon": plan.counter.horizon,
         "contributions": plan.contributions,
-        "cost": {
-            "epsilon": exact.as_float(plan.epsilon, up=True),
-            "delta": exact.as_float(plan.delta, up=True),
-            "rho": exact.as_float(loss(plan.event).rho, up=True) if plan.delta else None,
-        },
+        "cost": plan.cost.to_data(up=True),
+        "guarantee": plan.price,
         "strategy": plan.counter.words,
         "expected_rmse": plan.expected_rmse,
         "worst_sd": float(plan.sds.max()),
@@ -110,17 +104,12 @@ def _plan_data(name: str, plan: Plan) -> dict[str, Any]:
 
 def _plan_words(plan: Plan) -> list[str]:
     return [
-        f"costs     {_price(plan)}, once, for {plan.counter.horizon:,} steps",
+        f"costs     {plan.price}, once, for {plan.counter.horizon:,} steps",
         f"people    each is counted at most {plan.contributions:,} times in all",
         f"strategy  {plan.counter.words}",
         f"error     of a total about {plan.expected_rmse:.4g} rows (root mean square over the steps), "
         f"at worst {plan.sds.max():.4g}",
     ]
-
-
-def _price(plan: Plan) -> str:
-    delta = f", delta {exact.show(plan.delta, up=True)}" if plan.delta else " (pure)"
-    return f"epsilon {exact.show(plan.epsilon, up=True)}{delta}"
 
 
 def _words(found: Stream, data: dict[str, Any], paid: str) -> list[Any]:
@@ -145,7 +134,7 @@ def _words(found: Stream, data: dict[str, Any], paid: str) -> list[Any]:
         *([table] if rows else []),
         "",
         f"{paid}{left}",
-        f"cost {_price(found.plan)} in all; a step, and reading, is free. Intervals hold with 95%.",
+        f"cost {found.plan.price} in all; a step, and reading, is free. Intervals hold with 95%.",
     ]
 
 

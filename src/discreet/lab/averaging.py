@@ -11,7 +11,7 @@ import numpy as np
 
 from discreet.errors import UsageError
 from discreet.lab import pictures
-from discreet.lab.contest import Round, blind, epsilon_of, evidence, guessed, targets_of
+from discreet.lab.contest import Round, blind, epsilon_of, evidence, guessed, server_of, targets_of
 from discreet.lab.evidence import Evidence
 from discreet.lab.servers import Counted, Counts, DiscreetServer, ExactServer, NoisyServer, Server, discreet_server
 from discreet.lab.worlds.places import Places, clinics, dealt
@@ -41,6 +41,7 @@ def attack(
     Each noisy answer is private for a quarter of `epsilon`, which is Discreet's whole budget.
     """
     start, total = time.process_time(), epsilon_of(epsilon)
+    server_of(server)  # before the work
     if not 1 <= repeats <= MOST_REPEATS:
         raise UsageError(f"a question can be repeated 1 to {MOST_REPEATS:,} times, not {repeats:,}")
     targets_of(targets)

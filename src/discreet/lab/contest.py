@@ -62,6 +62,13 @@ def targets_of(targets: int) -> int:
     return targets
 
 
+def server_of(server: str) -> str:
+    """Which server stands in front, checked."""
+    if server not in SERVERS:
+        raise UsageError(f"there is no server {server!r}", hint=f"--server {', '.join(SERVERS)}")
+    return server
+
+
 def guessed(estimates: NDArray[np.float64], secrets: NDArray[np.bool_]) -> int:
     """How many bits are told right by what was estimated; a tie is guessed by a coin.
 
@@ -93,9 +100,7 @@ def evidence(
     Guarantee: nobody guesses a fair bit right more often than `bound` from answers that are epsilon-private in all.
     Because: a target's trait is one row more or less among those counted: two neighbouring tables, a coin between.
     """
-    if server not in SERVERS:
-        raise UsageError(f"there is no server {server!r}", hint=f"--server {', '.join(SERVERS)}")
-    front = rounds[SERVERS.index(server)]
+    front = rounds[SERVERS.index(server_of(server))]
     bound = best_under(float(epsilon))
     return Evidence(
         attack=attack,

@@ -15,7 +15,7 @@ import numpy as np
 
 from discreet.errors import UsageError
 from discreet.lab import pictures
-from discreet.lab.contest import Round, blind, epsilon_of, evidence, guessed, targets_of
+from discreet.lab.contest import Round, blind, epsilon_of, evidence, guessed, server_of, targets_of
 from discreet.lab.evidence import Evidence
 from discreet.lab.servers import Counted, ExactServer, NoisyServer, Server, Whom, discreet_server
 from discreet.lab.worlds.places import DAYS, Places, classes, clinics, dealt
@@ -50,6 +50,7 @@ def attack(
     With a `table`, its own rows are the people and `trait` the column; otherwise a tale's are generated.
     """
     start, total = time.process_time(), epsilon_of(epsilon)
+    server_of(server)  # before the work
     people = _people(table, trait, value, tale, targets_of(targets))
     leaves = table is None and tale == "class"
     rounds = fight(people, epsilon=total, leaves=leaves)

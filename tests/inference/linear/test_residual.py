@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.inference.linear.residual import Precision, Residuals
-from discreet.inference.linear.residual_law import cell_error
+from discreet.inference.linear.residual_law import Errors
 from discreet.inference.linear.residual_part import Part, subsets
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
@@ -70,7 +70,7 @@ def check_law(case):
     deviations = np.concatenate(
         [np.full(len(rows(sizes, part)), law.variance() ** 0.5) for part, law in zip(parts, laws, strict=True)]
     )
-    found = expanded(cell_error(precision, laws, axes))
+    found = expanded(Errors.of(precision, laws).cell(axes))
     for line in np.abs(marginal(sizes, axes) @ solving) * deviations:
         weights = sorted(line.tolist(), reverse=True)
         assert np.allclose(weights[: len(found)], found, atol=1e-8)

@@ -77,7 +77,8 @@ class QuestionLog:
 
     def regions(self, count: int) -> list[Region]:
         return [
-            Region((box, self.box(Box()))) if self.random.random() < 0.04 else Region((box,)) for box in self.boxes(count)
+            Region((box, self.box(Box()))) if self.random.random() < 0.04 else Region((box,))
+            for box in self.boxes(count)
         ]
 
 

@@ -98,3 +98,13 @@ def brute_force(matrix: np.ndarray, noisy: np.ndarray, variances: np.ndarray) ->
     values = scale * (span @ (span.T @ (noisy / scale)))
     half = scale[:, None] * span
     return span.shape[1], values, half @ half.T
+
+
+def regions_like(world: SmallWorld, seed: int, count: int) -> list[Region]:
+    """Further regions of the same world: some new, some made of measured ones."""
+    rng = random.Random(f"like {seed}")
+    found = _regions(rng, dict(world.domain.columns), count)
+    known = [number.region for number in world.measured]
+    both = [Region(rng.choice(known).boxes + rng.choice(known).boxes) for _ in range(count)]
+    met = [Region(tuple(a & b for a in rng.choice(known).boxes for b in rng.choice(known).boxes)) for _ in range(count)]
+    return found + both + met

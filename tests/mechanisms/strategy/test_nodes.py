@@ -52,6 +52,14 @@ def test_counts_are_summed_exactly(table, data):
     assert list(table.apply(counts)) == list(written_out(table).astype(object) @ counts)
 
 
+def test_counts_in_64_bits_are_summed_without_overflow():
+    table = Nodes(places=np.zeros(4, dtype=np.int64), nodes=1, groups=np.array([0]), kinds=1)
+    for counts in ([2**62, 2**62, 2**62, 5], [1, 2, 3, 4], [-(2**63), 0, 0, -1]):
+        assert [int(each) for each in table.apply(np.array(counts, dtype=np.int64))] == [sum(counts)]
+    with pytest.raises(ValueError, match="another number of cells"):
+        table.apply(np.zeros(3, dtype=np.int64))
+
+
 def test_a_cell_that_is_counted_twice_is_caught(monkeypatch):
     table = Nodes(places=np.array([0, 1, 1]), nodes=2, groups=np.array([0, -1, 1]), kinds=2)
     check(table)

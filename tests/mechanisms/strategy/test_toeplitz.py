@@ -49,7 +49,7 @@ def test_no_column_of_the_root_is_longer_than_the_first_and_all_are_nearly_as_lo
 
 
 def test_the_root_squared_is_running_totals():
-    """Exact coefficients C(2k, k) / 4^k, rounded to whole multiples of 2^-12."""
+    """Exact coefficients C(2k, k) / 4^k, rounded to whole multiples of 2^-10."""
     root = square_root(60)
     exact = [Fraction(math.comb(2 * k, k), 4**k) for k in range(60)]
     assert all(sum(exact[i] * exact[k - i] for i in range(k + 1)) == 1 for k in range(60))

@@ -229,7 +229,7 @@ def test_wishes_that_make_no_sense_are_refused():
         Wish.of_order((100,) * 30, 3)
     for sets in (((1, 0),), ((0, 2),), ((0,), (0,)), ()):
         with pytest.raises(ValueError, match=r"wish|set"):
-            Wish((2, 2), sets, (1.0,) * len(sets))
+            Wish(sizes=(2, 2), sets=sets, weights=(1.0,) * len(sets))
 
 
 def test_one_cell_columns_cost_nothing():

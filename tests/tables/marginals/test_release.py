@@ -144,6 +144,9 @@ def test_the_same_wish_again_is_free(tmp_path, terms, monkeypatch):
         for table in first:
             assert (table.values == again.marginal(*table.columns).values).all()
     assert project.budget("people").spent == spent
+    surer = release(project, confidence="0.999", **terms)  # a matter of showing, not of measuring
+    assert surer.cached and surer.marginal("sex").half_width > 1.2 * first.marginal("sex").half_width
+    assert release(project, objective="max", **terms).release != first.release
     assert release(project, order=1, **terms).release != first.release
     assert release(project, tables={("ward", "sex"): 3}, **terms).release != first.release
     assert release(project, fresh=True, **terms).release != first.release
@@ -169,11 +172,14 @@ def test_a_plan_is_free_and_says_what_a_release_says(tmp_path):
         assert not project.ledger.state.charges
         data = told.to_data()
         assert data["cells"] == 3 + 2 + 5 + 6 + 15 + 10
-        assert {"columns": ["ward", "age"]} in data["marginals"]
+        assert ["ward", "age"] in [each["columns"] for each in data["marginals"]]
+        assert 0 < data["lower_bound"] <= data["expected_rmse"] * 1.001
     project = people(tmp_path / "other")
     told = price(project, order=2, **ZCDP)
     made = release(project, order=2, **ZCDP)
     assert made.expected_rmse == told.expected_rmse and made.strategy == told.planned.words
+    assert [table.standard_error for table in made] == told.errors
+    assert told.expected_rmse == pytest.approx(told.lower_bound, rel=1e-2)  # attained, but for discreteness
 
 
 def test_gaussian_noise_is_recommended_where_it_is_much_better(tmp_path):
@@ -227,3 +233,18 @@ def test_noise_that_cannot_be_drawn_is_refused_before_it_is_paid(tmp_path):
     with pytest.raises(UsageError, match="noise would have"):
         release(project, epsilon="1e-9")
     assert not project.ledger.state.charges
+
+
+def test_tables_speak_arrow(tmp_path):
+    columns = {"value": COLUMNS["sex"], "low": COLUMNS["age"]}
+    table = release(people(tmp_path, columns=columns, lines=["F,7", "M,33"] * 20), ("value", "low"), **ZCDP).marginal(
+        "low", "value"
+    )
+    found = table.to_arrow()
+    assert found.column_names == list(table.header) == ["low", "value", "value_", "low_", "high"]
+    assert found["low"].to_pylist()[::2] == ["[0, 20)", "[20, 40)", "[40, 60)", "[60, 99]", None]
+    lines = [[*map(str, row[:2]), *row[2:]] for row in table.rows()]
+    told = [
+        [str(a), str(b), value, [low, high]] for a, b, value, low, high in zip(*found.to_pydict().values(), strict=True)
+    ]
+    assert lines == told

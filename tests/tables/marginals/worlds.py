@@ -33,7 +33,7 @@ def release(project, columns=("ward", "sex", "age"), *, epsilon, delta=None, fre
         guarantee=project.guarantee("people"),
         curator=project.curator,
         asker=project.asker(None),
-        order=[column.name for column in project.table("people").schema.columns],
+        declared=[column.name for column in project.table("people").schema.columns],
         confidence=confidence,
         fresh=fresh,
     )
@@ -46,5 +46,5 @@ def price(project, columns=("ward", "sex", "age"), *, epsilon, delta=None, **wis
         version=project.known_version("people"),
         guarantee=project.guarantee("people"),
         curator=project.curator,
-        order=[column.name for column in project.table("people").schema.columns],
+        declared=[column.name for column in project.table("people").schema.columns],
     )

@@ -23,7 +23,7 @@ MANY = {f"p{number}": 1 + number % 4 for number in range(40)}
 
 
 def started(project, name="daily", **more):
-    terms = {"epsilon": 2, "horizon": 10, "contributions": 2} | more
+    terms = {"epsilon": 2, "delta": "1e-6", "horizon": 10, "contributions": 2} | more
     return verbs.stream(project, "visits", name, **terms)[0]
 
 
@@ -38,19 +38,21 @@ def test_gaussian_where_there_is_a_delta_and_the_charge_is_that_of_the_matrix(pr
     root = Root(10)
     assert held.event == Gaussian(
         sigma2=Fraction(4 * root.strategy.moves(1).l2_squared)
-        / (2 * rho_from_epsilon(Fraction(2), Fraction(5, 10**7))),
+        / (2 * rho_from_epsilon(Fraction(2), Fraction(1, 10**6))),
         l2_squared=4 * int(max((root.strategy.matrix().astype(object) ** 2).sum(axis=0))),
     )
     charge = project.ledger.state.charges[stream.id]
     assert Fraction(charge.cost.rho, 10**12) >= loss(held.event).rho
     assert project.budget("visits").events == 1
-    assert stream.plan.delta == Fraction(5, 10**7)
+    assert stream.plan.price.startswith("epsilon 2, delta 1e-06 (rho 0.08")
+    assert stream.plan.cost.epsilon is None
 
 
 @pytest.mark.parametrize("budget", ["{ epsilon = 10 }", "{ epsilon = 10, delta = 1e-6 }"])
 def test_a_tree_of_laplace_noise_where_there_is_none(tmp_path, budget):
     project = make(tmp_path, MANY, budget=budget)
     stream = started(project, delta=None if "delta" not in budget else 0, horizon=60)
+    assert stream.plan.price == "epsilon 2 (pure)"
     held = project.ledger.state.streams[stream.id]
     assert isinstance(stream.plan.counter, Tree)
     l1 = int(np.abs(stream.plan.counter.strategy.matrix()).sum(axis=0).max())
@@ -59,6 +61,18 @@ def test_a_tree_of_laplace_noise_where_there_is_none(tmp_path, budget):
     for _ in range(9):
         stream.next()
     assert [len(row.noisy) for row in stream.rows] == [1] * 7 + [2, 1]  # blocks of 8
+
+
+def test_without_a_delta_it_is_as_for_every_question(tmp_path):
+    """Pure where the pure arm holds it; under zCDP alone an epsilon is a price, and rho is half its square."""
+    either = make(tmp_path / "either", MANY)
+    assert isinstance(started(either, delta=None).plan.counter, Tree)
+    again, there = verbs.stream(either, "visits", "daily", epsilon=2, horizon=10, contributions=2)
+    assert there and again.plan.price == "epsilon 2 (pure)"
+    zcdp = make(tmp_path / "zcdp", MANY, budget='{ epsilon = 10, delta = 1e-6 }\naccounting = "zcdp"')
+    stream = started(zcdp, delta=None, epsilon=1, contributions=1)
+    assert loss(stream.plan.event).rho == Fraction(1, 2)
+    assert stream.plan.price == "rho 0.5"
 
 
 def test_what_is_counted(project):
@@ -104,10 +118,10 @@ def test_a_label_is_one_step(project):
 
 
 def test_starting_the_same_again_is_free_and_another_under_its_name_refused(project, tmp_path):
-    stream, there = verbs.stream(project, "visits", "daily", epsilon=2, horizon=10, contributions=2)
+    stream, there = verbs.stream(project, "visits", "daily", epsilon=2, delta="1e-6", horizon=10, contributions=2)
     assert not there
     other = discreet.open(tmp_path)
-    again, there = verbs.stream(other, "visits", "daily", epsilon="2.0", horizon="10", contributions="2")
+    again, there = verbs.stream(other, "visits", "daily", epsilon="2.0", delta=1e-6, horizon="10", contributions="2")
     assert there and again.id == stream.id
     assert project.budget("visits").events == 1
     for more in ({"epsilon": 1}, {"horizon": 11}, {"contributions": 1}, {"delta": 0}):

@@ -54,7 +54,7 @@ class Line:
 class Agreement:
     """Released numbers that agree. `chi_square`: their squared distance from what was released, about `degrees`.
 
-    `rounded`: whole numbers were wished for, and keep every identity.
+    `rounded`: where whole numbers were wished for, whether all could be made whole and still agree.
     """
 
     table: str
@@ -138,7 +138,8 @@ def _line(number: Number, value: float, error: float, rounded: float | None) -> 
 
 def _wholes(known: Known, numbers: Sequence[Number]) -> tuple[tuple[float, ...], bool]:
     """Numbers that agree, are not negative where none can be, and whole; and whether they could be made whole."""
-    families = {number.family for number in numbers if number.least == 0}
-    nearest = positive(known, families)
-    found = whole(known, nearest.values)
-    return found.values, found.whole
+    families = {number.family for number in numbers}
+    never_negative = {number.family for number in numbers if number.least == 0}
+    nearest = positive(known, never_negative)
+    found = whole(known, nearest.values, families=families, nonnegative=never_negative)
+    return found.values, all(found.rounded)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import TypeVar
 
 from discreet.answers.reconcile.kinds import READERS, Held, Stored
 from discreet.answers.reconcile.numbers import Number, Outside
@@ -16,12 +17,16 @@ from discreet.errors import UsageError
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.records import Charge
 
-#: So many numbers are reconciled at once; those of later releases stay out.
+Part = TypeVar("Part")
+
+#: So many numbers are reconciled at once; those of older releases stay out.
 MOST_NUMBERS = 4_000
 
 #: What a stored release holds, as it was read. What is stored never changes, and ids are drawn at random, once for
 #: ever; its text is read against a version, whose schema is in the ledger, and perhaps public tables, which are joins.
 _READ: dict[str, Held] = {}
+#: And no more of them than this many numbers.
+_MOST_REMEMBERED = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,15 +59,22 @@ def history(
     ledger.refresh()
     charges = [charge for charge in _charges(ledger, version, only) if charge.id in ledger.state.answers]
     since = _changed(ledger, version.table)
-    numbers: list[Number] = []
-    left_out: list[LeftOut] = []
-    for charge in charges[-newest:] if newest is not None else charges:
+    numbers: list[list[Number]] = []
+    left_out: list[list[LeftOut]] = []
+    room = most
+    for charge in reversed(charges[-newest:] if newest is not None else charges):
         held, outside = _held(charge, version, since, curator=curator, reads=reads)
-        if len(numbers) + len(held) > most:
+        if len(held) > room:
             held, outside = [], [*outside, Outside(reason=f"more than {most:,} numbers at once; name fewer releases")]
-        numbers += held
-        left_out += [LeftOut(release=charge.id, reason=each.reason) for each in outside]
-    return History(numbers=tuple(numbers), left_out=tuple(left_out))
+        room -= len(held)
+        numbers.append(held)
+        left_out.append([LeftOut(release=charge.id, reason=each.reason) for each in outside])
+    return History(numbers=_flat(numbers), left_out=_flat(left_out))
+
+
+def _flat(found: list[list[Part]]) -> tuple[Part, ...]:
+    """The newest were taken first: they are what a question that was just paid is read with."""
+    return tuple(part for parts in reversed(found) for part in parts)
 
 
 def _charges(ledger: Ledger, version: Version, only: Collection[str]) -> list[Charge]:
@@ -84,7 +96,10 @@ def _held(charge: Charge, version: Version, since: int, *, curator: Curator, rea
         return [], [Outside(reason="it was asked before somebody was forgotten, so of other rows")]
     if charge.id not in _READ:
         stored = Stored(charge=charge, version=version, curator=curator, reads=reads)
-        _READ[charge.id] = next(held for reader in READERS if (held := reader(stored)) is not None)
+        found = next(held for reader in READERS if (held := reader(stored)) is not None)
+        if sum(1 + len(numbers) for numbers, _ in _READ.values()) > _MOST_REMEMBERED:
+            _READ.clear()
+        _READ[charge.id] = found
     return _READ[charge.id]
 
 

@@ -41,7 +41,10 @@ def program(stored: Stored) -> Held | None:
 
 def answer(stored: Stored) -> Held | None:
     """An SQL answer: alone, measured again, or several statements of a batch."""
-    measurement = stored.curator.stored(stored.charge.id)
+    try:
+        measurement = stored.curator.stored(stored.charge.id)
+    except (KeyError, TypeError, ValueError):
+        return [], [Outside(reason="it holds no answer to a question")]
     if measurement.text.startswith(ERRAND):
         return [], [Outside(reason="bounds, which are found step by step")]
     known = whole_of(measurement, reads=stored.reads)

@@ -20,6 +20,7 @@ from discreet.answers.reconcile.told import Told
 from discreet.curator import Version
 from discreet.ledger.ledger import Ledger
 from discreet.measurement import Measurement
+from discreet.plan.price import Price
 
 
 def suffices(told: Told, wish: Wish, *, version: Version, guarantee: Guarantee, ledger: Ledger) -> bool:
@@ -46,13 +47,14 @@ def together(before: Told, measurement: Measurement, after: Told | None, wish: W
     return before.with_measured(measurement)
 
 
-def told_data(told: Told, confidence: Fraction, *, enough: bool) -> dict[str, Any]:
-    """What is told, as JSON data for explain."""
+def told_data(told: Told, price: Price, confidence: Fraction, *, enough: bool) -> dict[str, Any]:
+    """What is told, as JSON data for explain; `together`: how exact it will be with what is bought."""
+    both = None if enough else exact.as_float(told.widest_with(price, confidence), up=True)
     width = exact.as_float(told.widest(confidence), up=True)
-    return {"releases": list(told.releases), "plus_minus": width, "enough": enough}
+    return {"releases": list(told.releases), "plus_minus": width, "enough": enough, "together": both}
 
 
 def known_words(data: dict[str, Any]) -> str:
     """What is told, in words."""
     told = f"earlier answers {named(data['releases'])} already tell it within {data['plus_minus']:,.4g}"
-    return told if data["enough"] else f"{told}; only the rest is bought"
+    return told if data["enough"] else f"{told}; only the rest is bought, to be within {data['together']:,.4g}"

@@ -22,8 +22,8 @@ from discreet.sql.asked import Asked, Output
 
 #: For a question no more than so many of the newest releases are looked at, and so many numbers and cells of its own:
 #: it should be answered at once. `reconcile` has more time.
-_NEWEST = 400
-_MOST_NUMBERS = 1_000
+_NEWEST = 500
+_MOST_NUMBERS = 3_000
 _MOST_ASKED = 500
 
 #: A released number that brings less than this share of a variance brings nothing.

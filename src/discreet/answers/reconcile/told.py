@@ -5,7 +5,7 @@ Everything here reads noisy, released numbers and public facts, so it is post-pr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -82,25 +82,35 @@ class Told:
 
     def widest(self, confidence: Fraction) -> Fraction:
         """The widest noise of any number that the answer would show."""
-        return self._widest(lambda key, cell: cell.parts, confidence)
+        found = [Fraction(half_width(cell.parts, confidence)) * self._steps[key[1]] for key, cell in self._shown]
+        return max(found, default=Fraction(0))
 
     def widest_with(self, price: Price, confidence: Fraction) -> Fraction:
-        """The widest noise after one more measurement at this price.
+        """The widest noise after one more measurement at this price, combined with what is told."""
+        laws = laws_of(price)
+        found = [
+            Fraction(half_width(cell.parts_with(laws[index][place]), confidence)) * self._steps[index]
+            for (place, index), cell in self._shown
+        ]
+        return max(found, default=Fraction(0))
+
+    def met_with(self, price: Price, width: Fraction, confidence: Fraction) -> bool:
+        """Whether one more measurement at this price, combined with what is told, is within a width.
 
         Privacy: a price that is chosen by this is a function of released answers and public facts. Such adaptive
             choices are what the filters of the ledger are for (docs/proofs/filters.md).
         """
         laws = laws_of(price)
-        return self._widest(lambda key, cell: cell.parts_with(laws[key[1]][key[0]]), confidence)
+        return all(
+            Fraction(half_width(cell.parts_with(laws[index][place]), confidence)) * self._steps[index] <= width
+            for (place, index), cell in self._shown
+        )
 
-    def _widest(self, parts: Callable[[tuple[int, int], Cell], _Weighed], confidence: Fraction) -> Fraction:
-        found = [
-            Fraction(half_width(parts(key, cell), confidence)) * self._steps[key[1]]
-            for key, kinds in self._kinds.items()
-            if key[1] in self._steps
-            for cell in kinds.values()
-        ]
-        return max(found, default=Fraction(0))
+    @cached_property
+    def _shown(self) -> list[tuple[tuple[int, int], Cell]]:
+        """One cell for each law among those that the answer shows, the noisiest first: they decide soonest."""
+        found = [(key, cell) for key, kinds in self._kinds.items() if key[1] in self._steps for cell in kinds.values()]
+        return sorted(found, key=lambda pair: -pair[1].variance * float(self._steps[pair[0][1]]) ** 2)
 
     def as_exact_as(self, price: Price) -> bool:
         """Whether no number has more noise than one that is bought at this price."""

@@ -39,7 +39,7 @@ Parts = tuple[tuple[float, Law, int], ...]
 #: Up to so many parts are convolved on a grid.
 _FEW = 3
 #: eta, beside the standard deviation of the sum.
-_SMOOTH = 1 / 500
+_SMOOTH = 1 / 400
 #: What is spent of the doubt on each of: the winding, the smoothing.
 _SHARE = 1e-3
 #: The series is cut where exp(-(eta u)^2 / 2) is e^-32: what is left out adds to less than _ERROR, and so does what

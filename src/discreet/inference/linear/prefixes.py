@@ -46,7 +46,7 @@ def _block(below: Level, count: int, whole: _Cuts, end: _Cuts, end_variance: flo
     variance = below.own[0]
     total = count * variance + end_variance
     parts = [
-        _child(np.arange(count) * variance, variance, whole, total),
+        _child(np.asarray(np.arange(count) * variance, dtype=np.float64), variance, whole, total),
         _child(np.array([count * variance]), end_variance, end, total),
     ]
     places = whole.places * count + end.places

@@ -27,25 +27,15 @@ class Precision:
     parts: tuple[Part, ...]
     variances: tuple[float, ...]
     of: Mapping[Axes, float]
-    by_contrast: Mapping[Axes, Sequence[int]]
 
     @staticmethod
     def known(sizes: Sequence[int], parts: Sequence[Part], variances: Sequence[float]) -> Precision:
         """The information on every residual that some part tells about: it adds up."""
         found: dict[Axes, float] = {}
-        places: dict[Axes, list[int]] = {}
-        for place, (part, variance) in enumerate(zip(parts, variances, strict=True)):
-            places.setdefault(part.centred, []).append(place)
+        for part, variance in zip(parts, variances, strict=True):
             for subset in part.subsets():
                 found[subset] = found.get(subset, 0.0) + part.information(subset, sizes) / variance
-        return Precision(
-            sizes=tuple(sizes), parts=tuple(parts), variances=tuple(variances), of=found, by_contrast=places
-        )
-
-    def telling(self, axes: Axes) -> Iterator[int]:
-        """The places of the parts that tell something about the marginal over `axes`."""
-        for contrast in subsets(axes):
-            yield from self.by_contrast.get(contrast, ())
+        return Precision(sizes=tuple(sizes), parts=tuple(parts), variances=tuple(variances), of=found)
 
     def variance(self, axes: Axes) -> float:
         """The variance of each cell of the marginal over `axes`: the same for all of them.

@@ -1,13 +1,16 @@
 """The exact law of a cell's error: a weighted sum of independent draws, few weights of which differ.
 
 All cells of a marginal have the same law. Against one cell, the numbers of a part differ only by the axes along which
-they lie at that cell, so that they fall into 2^axes classes of equal weight, however many there are.
+they lie at that cell, so that they fall into 2^axes classes of equal weight, however many there are. A part that
+shares no axis with the marginal matters through the total alone, by the same weight in every cell.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from discreet.inference.linear.residual import Precision
 from discreet.inference.linear.residual_part import Axes, Part, subsets, telling
@@ -20,16 +23,56 @@ Term = tuple[float, int, Noise]
 _NOTHING = 1e-12
 
 
-def cell_error(precision: Precision, laws: Sequence[Noise], axes: Axes) -> tuple[Term, ...]:
-    """The error of any one cell of the marginal over `axes`, as terms of positive weight, heaviest first."""
-    counts: dict[tuple[float, Noise], int] = {}
-    for place in precision.telling(axes):
-        for weight, count in _classes(precision, place, precision.parts[place], axes):
-            key = (abs(weight), laws[place])
-            counts[key] = counts.get(key, 0) + count
-    least = _NOTHING * max(weight for weight, _ in counts)
-    terms = [(weight, count, law) for (weight, law), count in counts.items() if weight > least]
-    return tuple(sorted(terms, key=lambda term: (-term[0], term[1])))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Errors:
+    """The errors of all marginals that parts with these laws tell.
+
+    `laws`: different ones; `law_of`: the number of each part's. `totals`: a part's weight in the total and its law's
+    number, and how many draws have them; `touching`: the parts by axis.
+    """
+
+    precision: Precision
+    laws: tuple[Noise, ...]
+    law_of: tuple[int, ...]
+    totals: Counter[tuple[float, int]]
+    touching: dict[int, list[int]]
+
+    @staticmethod
+    def of(precision: Precision, laws: Sequence[Noise]) -> Errors:
+        numbers: dict[Noise, int] = {}
+        law_of = tuple(numbers.setdefault(law, len(numbers)) for law in laws)
+        totals: Counter[tuple[float, int]] = Counter()
+        touching: dict[int, list[int]] = defaultdict(list)
+        for place, part in enumerate(precision.parts):
+            if not part.centred:
+                weight, count = _total(precision, place)
+                totals[weight, law_of[place]] += count
+            for axis in part.axes:
+                touching[axis].append(place)
+        return Errors(precision=precision, laws=tuple(numbers), law_of=law_of, totals=totals, touching=dict(touching))
+
+    def cell(self, axes: Axes) -> tuple[Term, ...]:
+        """The error of any one cell of the marginal over `axes`, as terms of positive weight, heaviest first."""
+        precision, cells = self.precision, math.prod(self.precision.sizes[axis] for axis in axes)
+        far, counts = Counter(self.totals), Counter[tuple[float, int]]()
+        for place in sorted({place for axis in axes for place in self.touching.get(axis, ())}):
+            part, law = precision.parts[place], self.law_of[place]
+            if not part.centred:
+                weight, count = _total(precision, place)
+                far[weight, law] -= count
+            if set(part.centred) <= set(axes):
+                for weight, count in _classes(precision, place, part, axes):
+                    counts[abs(weight), law] += count
+        for (weight, law), count in far.items():
+            counts[weight / cells, law] += count
+        least = _NOTHING * max(weight for weight, _ in counts)
+        terms = [(weight, count, self.laws[law]) for (weight, law), count in counts.items() if weight > least and count]
+        return tuple(sorted(terms, key=lambda term: (-term[0], term[1])))
+
+
+def _total(precision: Precision, place: int) -> tuple[float, int]:
+    """A part's weight in the total, and how many draws it has."""
+    return precision.share(place, ()), math.prod(precision.sizes[axis] for axis in precision.parts[place].axes)
 
 
 def _classes(precision: Precision, place: int, part: Part, axes: Axes) -> Iterator[tuple[float, int]]:
@@ -37,10 +80,11 @@ def _classes(precision: Precision, place: int, part: Part, axes: Axes) -> Iterat
     sizes = precision.sizes
     split = [axis for axis in part.axes if axis in axes and not (axis in part.centred and sizes[axis] == 2)]
     own = math.prod(_inverse(sizes[axis]) for axis in part.centred)
+    inside = set(telling(axes, sizes))
     shares = [
         (subset, own * precision.share(place, subset) / math.prod(sizes[axis] for axis in axes if axis not in subset))
         for subset in part.subsets()
-        if set(subset) <= set(telling(axes, sizes))
+        if inside.issuperset(subset)
     ]
     outside = math.prod(sizes[axis] for axis in part.axes if axis not in axes)
     for same in subsets(split):

@@ -28,22 +28,25 @@ from numpy.typing import NDArray
 
 from discreet.inference.linear.residual_characteristic import Characteristic
 from discreet.inference.linear.residual_law import Term
+from discreet.mechanisms.combined import Noise
 from discreet.mechanisms.laplace import DiscreteLaplace, doubt_of
 
 Floats = NDArray[np.float64]
 
 #: The largest U, as a part of the width that a Gaussian of the same variance would have.
 _SMOOTHING = 0.002
+#: And at least such a part of where the series is cut off: it matters where noise is all but nothing.
+_LEAST_SMOOTHING = 1e-4
 #: What the series may leave out, as a part of the doubt; beyond `_MOST_TERMS` it is what it is.
 _LEFT_OUT = 1e-3
 _MOST_TERMS = 2**19
 #: More than what float64 errs in the series: some 10^-16 for each term, weighted by 1/k.
-_ROUNDING = 1e-13
+_ROUNDING = 1e-12
 #: Doubts below this are met by Chernoff's bound, which is wider.
 _LEAST_DOUBT = 1e-9
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=128)
 def half_width(terms: tuple[Term, ...], confidence: Fraction) -> float:
     """A width that the sum stays within with this confidence, and less than a hundredth above the least one.
 
@@ -56,7 +59,7 @@ def half_width(terms: tuple[Term, ...], confidence: Fraction) -> float:
     far = _far(terms, doubt * _LEFT_OUT / 4)
     if doubt < _LEAST_DOUBT:
         return _far(terms, doubt)
-    smoothing = _SMOOTHING * NormalDist().inv_cdf(1 - doubt / 2) * _sd(terms)
+    smoothing = max(_SMOOTHING * NormalDist().inv_cdf(1 - doubt / 2) * _sd(terms), _LEAST_SMOOTHING * far)
     length = 2 * (far + smoothing)
     steps, missing = _series(Characteristic.of(terms), smoothing, length, doubt * _LEFT_OUT)
     spent = missing + doubt * _LEFT_OUT / 4 + _ROUNDING
@@ -67,6 +70,11 @@ def half_width(terms: tuple[Term, ...], confidence: Fraction) -> float:
 
 def _sd(terms: Sequence[Term]) -> float:
     return math.sqrt(math.fsum(count * weight**2 * law.variance() for weight, count, law in terms))
+
+
+def _spread(law: Noise) -> float:
+    """The standard deviation that a law of this scale would have if it were not discrete: at least its own."""
+    return math.sqrt(2) * float(law.scale) if isinstance(law, DiscreteLaplace) else math.sqrt(law.sigma2)
 
 
 def _solved(steps: Floats, length: float, wanted: float) -> float:
@@ -119,8 +127,8 @@ def _far(terms: Sequence[Term], doubt: float) -> float:
     heaviest = max(
         (weight * float(law.scale) for weight, _, law in terms if isinstance(law, DiscreteLaplace)), default=0
     )
-    sd = _sd(terms)
-    tried = [math.sqrt(2 * math.log(2 / doubt)) / sd * share for share in (0.25, 0.5, 0.7, 0.85, 1.0, 1.1)]
+    spread = math.sqrt(math.fsum(count * (weight * _spread(law)) ** 2 for weight, count, law in terms))
+    tried = [math.sqrt(2 * math.log(2 / doubt)) / spread * share for share in (0.25, 0.5, 0.7, 0.85, 1.0, 1.1)]
     tried += [share / heaviest for share in (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98)] if heaviest else []
     widths = [(_log_moment(terms, rate) + math.log(2 / doubt)) / rate for rate in tried if rate * heaviest < 1]
     return min(widths) * (1 + 1e-9)
@@ -130,7 +138,7 @@ def _log_moment(terms: Sequence[Term], rate: float) -> float:
     """At least the logarithm of E[exp(rate * sum)].
 
     Because: 1 / (1 - (sinh(s/2) / sinh(1/(2 scale)))^2) for Laplace, s = rate * weight; at most exp(s^2 sigma2 / 2)
-        for a discrete Gaussian (Canonne, Kamath and Steinke 2020, lemma 20).
+        for a discrete Gaussian (docs/proofs/tables-marginals.md).
     """
     found = 0.0
     for weight, count, law in terms:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,10 +51,16 @@ def half_widths(shape: Shape, law: Law, confidence: Fraction) -> Floats:
     far = _chernoff(law, max(doubt, 1e-290))
     if doubt < _LEAST_DOUBT:
         return lengths * far
-    series = _Series(law, doubt)
+    series = _series(law, doubt)
     chunks = [slice(i, i + _CHUNK) for i in range(0, len(lengths), _CHUNK)]
     found = [series.widths(shape.kept[some], shape.times[some], shape.rest[some]) for some in chunks]
     return np.asarray(lengths * np.minimum(np.concatenate(found) if found else np.zeros(0), far))
+
+
+@lru_cache(maxsize=4)
+def _series(law: Law, doubt: float) -> _Series:
+    """Ranges come in chunks, and again and again under the same law."""
+    return _Series(law, doubt)
 
 
 class _Series:
@@ -67,9 +73,14 @@ class _Series:
         terms = (_FINE_TERMS if self._fine else _COARSE_TERMS) * self._half / 12
         self._terms = 1 << math.ceil(math.log2(terms))
         self._frequencies = np.arange(1, self._terms + 1) * (math.pi / self._half)
-        self._table = self._logs(grid()[:, None]) / grid()[:, None] ** 2
         self._delta, missed, self._smoothing, remainder = self._smooth()
         self._target = 1 - doubt * (1 - missed - _WRAPPED) + remainder + _ROUNDING
+
+    @cached_property
+    def _table(self) -> Floats:
+        """For each place of the grid the log of the characteristic function, for each unit of variance there."""
+        places = grid()[:, None]
+        return np.asarray(self._logs(places) / places**2)
 
     def _smooth(self) -> tuple[float, float, Floats, float]:
         """How far Z reaches, how likely it is further, what it does to the series, and the series' remainder."""
@@ -96,7 +107,7 @@ class _Series:
 
     def widths(self, kept: Floats, times: Floats, rest: Floats) -> Floats:
         """The first place of a fine grid where enough of the law lies within, and Z's reach on top."""
-        logs = rest @ self._table
+        logs = rest @ self._table if rest.any() else np.zeros((len(rest), self._terms))
         for place in range(KEPT):
             some = np.flatnonzero(kept[:, place] > 0)
             look = self._interpolated if self._fine else self._logs

@@ -4,9 +4,10 @@
     known = Known(measured, domain)                the geometry: identities, least squares, standard errors
     known.reconciled                               -> Reconciled: values, standard_errors, identities, chi_square
     known.about(region)                            -> Estimate of a new question, or None if it is not determined
-    positive(known)                                -> Positive: also >= 0 and parts <= wholes; or Refused
+    known.estimate(index)                          -> Estimate of a measured one: its weights on all of them
+    positive(known)                                -> Positive: also >= 0, parts no more than their whole; or Refused
     table(known)                                   -> Table: a real non-negative table that gives them; or Refused
-    whole(known, values)                           -> Whole: whole numbers that still agree
+    whole(known, values)                           -> Whole: whole numbers that agree still, as far as `rounded` says
 
 `reconcile(measured, domain)` is `Known(measured, domain).reconciled`.
 
@@ -20,9 +21,12 @@ Sees noisy numbers and public facts only; post-processing, so nothing here costs
 `discreet.errors`, `discreet.schema` and `discreet.accounting`.
 """
 
+from discreet.inference.reconcile.column import Table, table
 from discreet.inference.reconcile.known import Known, reconcile
 from discreet.inference.reconcile.measured import ROWS, Domain, Estimate, Identity, Measured, Reconciled
+from discreet.inference.reconcile.nearest import Positive, positive
 from discreet.inference.reconcile.pieces import reconcilable
+from discreet.inference.reconcile.rounding import Whole, whole
 
 __all__ = [
     "ROWS",
@@ -31,7 +35,13 @@ __all__ = [
     "Identity",
     "Known",
     "Measured",
+    "Positive",
     "Reconciled",
+    "Table",
+    "Whole",
+    "positive",
     "reconcilable",
     "reconcile",
+    "table",
+    "whole",
 ]

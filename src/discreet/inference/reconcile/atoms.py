@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from discreet.accounting.region import Value
+from discreet.accounting.region import Allowed, Value
 from discreet.inference.reconcile.axes import Axis, Flags, Floats, Integers
 from discreet.inference.reconcile.geometry import Geometry
 
@@ -18,10 +18,11 @@ MOST_SWEEPS = 8
 class Atoms:
     """The atoms of a geometry. An atom is its cells, one for each axis."""
 
-    __slots__ = ("axes", "first", "inside", "owner", "size")
+    __slots__ = ("axes", "domain", "first", "inside", "owner", "size")
 
     def __init__(self, geometry: Geometry) -> None:
         self.axes = geometry.axes
+        self.domain = geometry.domain
         self.first = geometry.first
         self.size = len(geometry.pieces)
         self.owner = np.repeat(np.arange(self.size), np.diff(self.first, append=len(geometry.places)))
@@ -68,12 +69,23 @@ class Atoms:
         return np.array([_cell(axis, record.get(axis.name)) for axis in self.axes], dtype=np.int64)
 
     def record(self, atom: Integers) -> dict[str, Value | None]:
-        """Some record of the atom; columns that no region narrows are left out."""
-        return {axis.name: _value(axis, cell) for axis, cell in zip(self.axes, atom.tolist(), strict=True)}
+        """Some record of the atom: a value for every declared column, and for every other that a region narrows."""
+        free = {name: _some(allowed) for name, allowed in self.domain.columns.items()}
+        return free | {axis.name: _value(axis, cell) for axis, cell in zip(self.axes, atom.tolist(), strict=True)}
 
 
 def _cell(axis: Axis, value: Value | None) -> int:
-    return len(axis.cuts) + 1 if value is None else bisect_right(axis.cuts, value)  # type: ignore[type-var]
+    return len(axis.cuts) + 1 if value is None else bisect_right(axis.cuts, value)
+
+
+def _some(allowed: Allowed) -> Value | None:
+    """Some value of a column that no region narrows."""
+    if allowed.null or not allowed.runs:
+        return None
+    low, high = allowed.runs[0]
+    if low is not None:
+        return low
+    return high - 1 if isinstance(high, int) else 0
 
 
 def _value(axis: Axis, cell: int) -> Value | None:

@@ -18,8 +18,8 @@ from discreet.inference.reconcile.atoms import Atoms
 from discreet.inference.reconcile.axes import Flags, Floats, Integers
 from discreet.inference.reconcile.known import Family, Known
 from discreet.inference.reconcile.measured import ROWS
+from discreet.inference.reconcile.nearest import positive
 from discreet.inference.reconcile.nonnegative import nonnegative
-from discreet.inference.reconcile.positive import positive
 from discreet.inference.reconcile.pricing import Pricing
 
 #: An atom is worth adding if the gradient along it exceeds this share of the largest.

@@ -1,8 +1,8 @@
 """The smallest certified piece of quadratic programming: min 1/2 x'Sx + q'x over x >= 0, S positive semidefinite.
 
-Block principal pivoting: guess which x are positive, solve for them, exchange every one that is on the wrong side; fall
-back to exchanging one at a time, which ends, when that does not help. A hair of curvature is added, so that constraints
-that follow from others do no harm, and taken out again by repeating around the last solution (the proximal point method).
+Block principal pivoting: guess which x are positive, solve for them, exchange every one that is on the wrong side; when
+that does not help, exchange one at a time, which ends. A hair of curvature is added, so that constraints that follow
+from others do no harm, and taken out again by repeating around the last solution (the proximal point method).
 """
 
 from __future__ import annotations

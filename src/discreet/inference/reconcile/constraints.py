@@ -1,7 +1,7 @@
 """Constraints that the numbers of any table satisfy: parts of a region that exclude each other add up to at most it.
 
-No parts: the number is not negative. One part: a region within another has at most its number. There are far too many to
-list, so those that some numbers violate most are found as they are needed.
+No parts: the number is not negative. One part: a region within another has at most its number. There are far too many
+to list, so those that some numbers violate most are found as they are needed (several parts: greedily, so not all).
 """
 
 from __future__ import annotations

@@ -40,15 +40,16 @@ def shared_with(
     axes: Sequence[Axis], places: Integers, first: Integers, pieces: Sequence[Piece], domain: Domain
 ) -> Floats:
     """What each region shares with one more, given as its disjoint pieces."""
-    by_name = {axis.name: column for column, axis in enumerate(axes)}
+    names = {axis.name for axis in axes}
     total = np.zeros(len(places))
     for piece in pieces:
         part = np.ones(len(places))
-        for name, side in piece.items():
-            column = by_name.get(name)
-            axis = uncut(name, domain) if column is None else axes[column]
-            held = axis.inside @ (axis.measure * axis.touched(side))
-            part *= held[0] if column is None else held[places[:, column]]
+        for column, axis in enumerate(axes):
+            held = axis.touched(piece[axis.name]) if axis.name in piece else 1.0
+            part *= (axis.inside @ (axis.measure * held))[places[:, column]]
+        for name in piece.keys() - names:
+            free = uncut(name, domain)
+            part *= free.measure @ free.touched(piece[name])
         total += part
     return np.add.reduceat(total, first)
 

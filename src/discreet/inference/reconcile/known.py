@@ -127,11 +127,12 @@ def reconcile(measured: Sequence[Measured], domain: Domain) -> Reconciled:
 def _averaged(raw: Floats, precision: Floats, number: Integers, size: int) -> tuple[Floats, Floats]:
     """The weighted mean of each region's own numbers, and its variance."""
     there = number >= 0
-    together = np.zeros(size)
-    np.add.at(together, number[there], precision[there])
-    total = np.zeros(size)
-    np.add.at(total, number[there], (precision * raw)[there])
-    return total / together, 1.0 / together
+    number, raw, precision = number[there], raw[there], precision[there]
+    start, together, above = np.zeros(size), np.zeros(size), np.zeros(size)
+    start[number[::-1]] = raw[::-1]  # the first of each: one that stands alone keeps all its digits
+    np.add.at(together, number, precision)
+    np.add.at(above, number, precision * (raw - start[number]))
+    return start + above / together, 1.0 / together
 
 
 def _estimate(family: Family, relation: Relation) -> Estimate:

@@ -1,7 +1,8 @@
 """Pricing: the possible record that is worth most when every region has a worth, of either sign.
 
-The overlap search of the accounting knows losses, which are not negative. A negative worth on a region is the same as a
-positive one on its complement, less a constant; complements of boxes are disjoint boxes, too. So the search is exact here.
+The overlap search of the accounting knows losses, which are not negative. A negative worth on a region is the same as
+a positive one on its complement, less a constant, and the complement of a box is some disjoint boxes. So the search
+is exact here, too.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ A label made of the values themselves would publish single people's birth dates 
 from __future__ import annotations
 
 from bisect import bisect_left
+from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal, localcontext
 from typing import Any
@@ -106,6 +107,10 @@ def _starts(moment: date) -> list[date]:
             continue
         found.append(later.replace(day=1) if span.days > 1 else later)
     if isinstance(moment, datetime):
-        found.append(moment.replace(minute=0, second=0, microsecond=0) + timedelta(hours=1))
-        found.append(moment.replace(second=0, microsecond=0) + timedelta(minutes=1))
+        for start, more in (
+            (moment.replace(minute=0, second=0, microsecond=0), timedelta(hours=1)),
+            (moment.replace(second=0, microsecond=0), timedelta(minutes=1)),
+        ):
+            with suppress(OverflowError):
+                found.append(start + more)
     return found

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import numpy as np
@@ -161,6 +162,12 @@ def _like(text: str, value: Any) -> Any:
     """The text as a value of the same kind; None where it is none."""
     if is_clock(value):
         return read_clock(text)
+    if isinstance(value, int):  # a float would blur long ones
+        try:
+            found = Decimal(text)
+        except InvalidOperation:
+            return None
+        return None if found.is_nan() else found
     try:
         return pa.scalar(text).cast(pa.scalar(value).type if not _is_number(value) else pa.float64()).as_py()
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):

@@ -56,6 +56,8 @@ def _binned(values: list[Any]) -> Iterator[list[str]]:
     if len(finite) < 2:
         return
     span, whole = finite[-1] - finite[0], all(isinstance(value, int) for value in values)
+    if not span:  # whole numbers that are one as floats
+        return
     width = _round_width(span / BINS)
     width = max(2.0, width) if whole else width
     while math.isfinite(span) and width <= span:

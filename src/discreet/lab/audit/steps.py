@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from discreet.accounting.events import Reserved
 from discreet.accounting.region import Region
+from discreet.cut import Candidate, Cut
 from discreet.lab.audit import exactly
 from discreet.lab.audit.projects import project
 from discreet.lab.audit.targets import CERTAIN, Target, canaries, exact_delta, law
 from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.cut import Candidate, Cut
 from discreet.program import Program
 from discreet.synth.attribute import attribute_of
 from discreet.synth.inspect.compare import reservation

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, get_args
@@ -14,6 +15,7 @@ from discreet.accounting.guarantee import Guarantee
 from discreet.answers.sql import Asker
 from discreet.curator import Curator, Version
 from discreet.errors import Refused, UsageError
+from discreet.inference.linear.residual import Precision
 from discreet.plan.cells import Axis
 from discreet.plan.price import confidence_of
 from discreet.program import Program
@@ -93,15 +95,40 @@ class Priced:
     shown: tuple[int, ...]
     event: Reserved
     planned: Planned
-    expected_rmse: float
+    rows: int
     warnings: tuple[str, ...]
+
+    @property
+    def expected_rmse(self) -> float:
+        """The root of the mean variance over all cells, by weight."""
+        return expected_rmse(self.planned, self._precision)
+
+    @property
+    def lower_bound(self) -> float:
+        """What the root of the mean variance (of the worst table, under `max`) is at least, for all strategies."""
+        unit = 1 / (2 * self.event.rho) if self.event.epsilon is None else 2 / self.event.epsilon**2
+        return self.rows * math.sqrt(self.planned.lower_bound * float(unit))
+
+    @property
+    def errors(self) -> list[float]:
+        """The standard error of a cell of each table, in the order in which they are shown."""
+        sets = in_order(self.planned.wish.sets, self.shown)
+        return [math.sqrt(self._precision.variance(tuple(sorted(axes)))) for axes in sets]
+
+    @property
+    def _precision(self) -> Precision:
+        return self.planned.precision(self.planned.laws(self.event, rows=self.rows))
 
     def to_data(self) -> dict[str, Any]:
         sets = in_order(self.planned.wish.sets, self.shown)
+        told = zip(sets, self.errors, strict=True)
         return {
-            "marginals": [{"columns": [self.columns[axis].name for axis in axes]} for axes in sets],
+            "marginals": [
+                {"columns": [self.columns[axis].name for axis in axes], "standard_error": error} for axes, error in told
+            ],
             "cells": sum(self.planned.wish.cells),
             "expected_rmse": self.expected_rmse,
+            "lower_bound": self.lower_bound,
             "strategy": self.planned.words,
             "cost": spending(self.event).to_data(up=True),
             "warnings": list(self.warnings),
@@ -115,27 +142,27 @@ def priced(
     version: Version,
     guarantee: Guarantee,
     curator: Curator,
-    order: Sequence[str] = (),
+    declared: Sequence[str] = (),
 ) -> Priced:
     """What the marginals would cost and how exact they would be. Free: it looks at no data.
 
-    `order`: in which columns are shown where none are named; what is measured does not depend on it.
+    `declared`: the columns in the order of the file, which is how they are shown where none are named; what is
+    measured does not depend on it.
     """
     columns = _columns(wanted, version)
     axes = tuple(_axis(column) for column in columns)
     wish = _wish(wanted, [column.name for column in columns], [axis.size for axis in axes])
     event = terms.event(guarantee, version, curator)
-    planned = plan(wish, gaussian=event.epsilon is None)
-    found = _error(planned, event, version)
-    return Priced(
+    found = Priced(
         columns=columns,
         axes=axes,
-        shown=_shown(wanted.columns or tuple(order), columns),
+        shown=_shown(wanted.columns or tuple(declared), columns),
         event=event,
-        planned=planned,
-        expected_rmse=found,
-        warnings=tuple(_advice(planned, event, found, version, guarantee)),
+        planned=plan(wish, gaussian=event.epsilon is None),
+        rows=version.schema.unit.rows,
+        warnings=(),
     )
+    return replace(found, warnings=tuple(_advice(found, guarantee)))
 
 
 def ask(
@@ -146,7 +173,7 @@ def ask(
     guarantee: Guarantee,
     curator: Curator,
     asker: Asker,
-    order: Sequence[str] = (),
+    declared: Sequence[str] = (),
     confidence: object = "0.95",
     fresh: bool = False,
 ) -> Marginals:
@@ -155,7 +182,7 @@ def ask(
     Guarantee: all that is released is drawn from one reservation of what the terms allow, or public.
     """
     sure = confidence_of(confidence)
-    price = priced(wanted, terms, version=version, guarantee=guarantee, curator=curator, order=order)
+    price = priced(wanted, terms, version=version, guarantee=guarantee, curator=curator, declared=declared)
     asked = {"marginals": price.planned.wish.to_data(), "columns": [column.name.lower() for column in price.columns]}
     id_, known = reserve(asked, price.event, terms, version=version, curator=curator, asker=asker, fresh=fresh)
     return release_marginals(
@@ -177,22 +204,17 @@ def _as_stored(id_: str, planned: Planned, curator: Curator) -> Planned:
     return planned.from_data(json.loads(curator.ledger.answer(id_)))
 
 
-def _error(planned: Planned, event: Reserved, version: Version) -> float:
-    return expected_rmse(planned, planned.precision(planned.laws(event, rows=version.schema.unit.rows)))
-
-
-def _advice(planned: Planned, event: Reserved, found: float, version: Version, guarantee: Guarantee) -> list[str]:
+def _advice(price: Priced, guarantee: Guarantee) -> Iterator[str]:
     """Where Gaussian noise at the same rho would be much better, say so: it is the owner's choice."""
-    if event.epsilon is None or guarantee.limits.rho is None:
-        return []
-    other = replace(event, epsilon=None)
-    error = _error(plan(planned.wish, gaussian=True), other, version)
-    if error > found / 2:
-        return []
-    return [
-        f"expected error {found:.3g}; Gaussian noise of the same rho {exact.show(event.rho)} would have {error:.3g}: "
-        '--delta D, or accounting = "zcdp" in the table\'s budget'
-    ]
+    if price.event.epsilon is None or guarantee.limits.rho is None:
+        return
+    other = replace(price, event=replace(price.event, epsilon=None), planned=plan(price.planned.wish, gaussian=True))
+    here, there = price.expected_rmse, other.expected_rmse
+    if there < here / 2:
+        yield (
+            f"expected error {here:.3g}; Gaussian noise of the same rho {exact.show(price.event.rho)} would have "
+            f'{there:.3g}: --delta D, or accounting = "zcdp" in the table\'s budget'
+        )
 
 
 def _columns(wanted: Wanted, version: Version) -> tuple[Column, ...]:

@@ -31,6 +31,8 @@ Floats = NDArray[np.float64]
 
 #: Shares keep so many bits, so that equal tables get equal noise.
 _BITS = 24
+#: Noise of a variance below this is none.
+_NOTHING = 1e-100
 #: The worst table is balanced until its variance is this near the least possible, or so many rounds are done.
 _NEAR = 1e-3
 _ROUNDS = {True: 500, False: 12}
@@ -43,7 +45,8 @@ class Planned:
     `mean_variance`: of a cell, over all cells of all tables by weight (under the objective `max`: the weighted
     variance of the worst table), times 2 rho, or times epsilon^2 / 2, for units of one row. `lower_bound`: the same
     number can be no smaller for any strategy with Gaussian noise under zCDP, or with Laplace noise under a pure
-    epsilon; under zCDP and the mean it is attained.
+    epsilon; under zCDP and the mean it is attained. Both are of noise that is not discrete; discrete noise of a
+    small scale has a smaller variance.
     """
 
     wish: Wish
@@ -71,7 +74,7 @@ class Planned:
 
     def precision(self, laws: Sequence[Noise]) -> Precision:
         """How exactly noise of these laws tells every residual."""
-        return Precision.known(self.wish.sizes, self.parts, [law.variance() for law in laws])
+        return Precision.known(self.wish.sizes, self.parts, [max(law.variance(), _NOTHING) for law in laws])
 
     def to_data(self) -> dict[str, Any]:
         """What is measured, as JSON data."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from discreet.accounting.events import Reserved
 from discreet.errors import UsageError
 from discreet.inference.linear.residual import Precision, Residuals
-from discreet.inference.linear.residual_law import cell_error
+from discreet.inference.linear.residual_law import Errors
 from discreet.inference.linear.residual_part import Axes, telling
 from discreet.inference.linear.residual_whole import whole
 from discreet.inference.linear.residual_width import half_width
@@ -28,6 +28,9 @@ from discreet.release import Spending
 from discreet.schema.column import Label
 from discreet.schema.schema import closest
 from discreet.tables.marginals.planning import Planned
+
+if TYPE_CHECKING:
+    import pyarrow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,9 +45,39 @@ class Marginal:
     columns: tuple[str, ...]
     labels: tuple[tuple[Label, ...], ...]
     values: NDArray[np.float64]
-    whole: NDArray[np.int64]
+    total: int
     standard_error: float
     half_width: float
+
+    @property
+    def whole(self) -> NDArray[np.int64]:
+        """The table in whole numbers of at least 0 that sum to the release's total."""
+        return whole(self.values, self.total)
+
+    @property
+    def header(self) -> tuple[str, ...]:
+        """The columns, then value, low and high; with an underscore where a column has such a name."""
+        found = list(self.columns)
+        for name in ("value", "low", "high"):
+            while name in found:
+                name += "_"
+            found.append(name)
+        return tuple(found)
+
+    def to_arrow(self) -> pyarrow.Table:
+        """The cells as an Arrow table: a line each, with labels, value, low and high."""
+        import pyarrow
+
+        places = np.indices(self.values.shape).reshape(self.values.ndim, -1)
+        arrays: list[Any] = [
+            pyarrow.array(labels).take(pyarrow.array(own)) for labels, own in zip(self.labels, places, strict=True)
+        ]
+        flat = self.values.ravel()
+        arrays += [pyarrow.array(each) for each in (flat, flat - self.half_width, flat + self.half_width)]
+        return pyarrow.table(arrays, names=list(self.header))
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def rows(self, *, whole: bool = False) -> Iterator[list[Any]]:
         """The cells, row-major: labels, value, [low, high]."""
@@ -86,6 +119,10 @@ class Marginals:
     def precision(self) -> Precision:
         return self.planned.precision(self.laws)
 
+    @cached_property
+    def _errors(self) -> Errors:
+        return Errors.of(self.precision, self.laws)
+
     @property
     def strategy(self) -> str:
         """What was measured, in words."""
@@ -93,7 +130,7 @@ class Marginals:
 
     @cached_property
     def expected_rmse(self) -> float:
-        """The root of the mean variance over all cells of all tables."""
+        """The root of the mean variance over all cells of all tables, by weight."""
         return expected_rmse(self.planned, self.precision)
 
     @property
@@ -122,9 +159,9 @@ class Marginals:
             columns=tuple(self.columns[axis] for axis in axes),
             labels=tuple(self.labels[axis] for axis in axes),
             values=values,
-            whole=whole(values, self.total),
+            total=self.total,
             standard_error=math.sqrt(self.precision.variance(rising)),
-            half_width=half_width(cell_error(self.precision, self.laws, rising), self.confidence),
+            half_width=half_width(self._errors.cell(rising), self.confidence),
         )
 
     def __iter__(self) -> Iterator[Marginal]:
@@ -159,10 +196,11 @@ def in_order(sets: Sequence[Axes], shown: Sequence[int]) -> list[Axes]:
 
 
 def expected_rmse(planned: Planned, precision: Precision) -> float:
-    """The root of the mean variance over all cells of all tables that are wished for. Before any data."""
+    """The root of the mean variance over all cells of all tables that are wished for, by weight. Before any data."""
     wish = planned.wish
-    sums = math.fsum(cells * precision.variance(axes) for cells, axes in zip(wish.cells, wish.sets, strict=True))
-    return math.sqrt(sums / sum(wish.cells))
+    shares = [cells * weight for cells, weight in zip(wish.cells, wish.weights, strict=True)]
+    sums = math.fsum(share * precision.variance(axes) for share, axes in zip(shares, wish.sets, strict=True))
+    return math.sqrt(sums / math.fsum(shares))
 
 
 def spending(event: Reserved) -> Spending:

@@ -29,7 +29,7 @@ MOST_WEIGHT = 1_000_000
 Objective = Literal["mean", "max"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Wish:
     """Marginals over `sets` of axes of these sizes. A weight: how much a squared error in a table's cells matters."""
 
@@ -67,7 +67,7 @@ class Wish:
         if sum(math.comb(len(sizes), each) for each in orders) > MOST_SETS:
             raise Refused(f"tables of {order} among {len(sizes)} columns are more than {MOST_SETS:,}")
         sets = tuple(itertools.chain(*(itertools.combinations(range(len(sizes)), each) for each in orders)))
-        return Wish(tuple(sizes), sets, (1.0,) * len(sets), objective)
+        return Wish(sizes=tuple(sizes), sets=sets, weights=(1.0,) * len(sets), objective=objective)
 
     @staticmethod
     def of_sets(sizes: Sequence[int], weights: Mapping[Axes, float], *, objective: Objective = "mean") -> Wish:
@@ -77,7 +77,8 @@ class Wish:
             own = tuple(sorted(axes))
             merged[own] = merged.get(own, 0.0) + weight
         order = sorted(merged, key=lambda axes: (len(axes), axes))
-        return Wish(tuple(sizes), tuple(order), tuple(merged[axes] for axes in order), objective)
+        weights_in_order = tuple(merged[axes] for axes in order)
+        return Wish(sizes=tuple(sizes), sets=tuple(order), weights=weights_in_order, objective=objective)
 
     def to_data(self) -> list[Any]:
         """What is wished for, as JSON data."""

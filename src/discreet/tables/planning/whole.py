@@ -28,11 +28,10 @@ def of_tree(cells: int, tree: Tree) -> Strategy:
 
 
 def of_bumps(rows: Floats) -> Strategy:
-    """Single cells and wide rows. The single cells make up for rounding, so that all columns have one sum."""
+    """Single cells and wide rows. The single cells make up for rounding, so that all columns have one sum, but they
+    are never rounded to nothing."""
     entries = np.rint(rows / (1 + rows.sum(axis=0)) * _COLUMN).astype(np.int64)
-    single = _COLUMN - entries.sum(axis=0)
-    if single.min() < 1:
-        raise ValueError("a cell whose own row is rounded to nothing")
+    single = np.maximum(1, _COLUMN - entries.sum(axis=0))
     kept = entries[entries.any(axis=1)]
     return Stack((Diagonal(single), Matrix(kept))) if len(kept) else Identity(entries.shape[1])
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -141,6 +141,14 @@ def lay_out(told: Told, version: Version, publics: Publics) -> Layout:
         basis=_basis(told, queries, int(possible.sum())),
         warnings=tuple(cutting(told, cell_rules, attributes)),
     )
+
+
+def with_levels(layout: Layout, levels: Mapping[str, ToldLevel]) -> Layout:
+    """The same with other levels measured."""
+    told = replace(layout.told, levels=levels)
+    attributes = {column.name: (column, axis) for column, axis in layout.attributes}
+    queries = _queries(told, attributes, layout.possible)
+    return replace(layout, queries=queries, basis=_basis(told, queries, layout.cells))
 
 
 def _refuse_twice(told: Told, attributes: Sequence[str]) -> None:

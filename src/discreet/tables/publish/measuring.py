@@ -21,7 +21,7 @@ from discreet.plan.statistics import Rows
 from discreet.program import Program
 from discreet.tables.publish.joined import PlacedProgram, source_of, tables_of
 from discreet.tables.publish.layout import Layout
-from discreet.tables.publish.paying import Price, laws_of, question_of, reserve
+from discreet.tables.publish.paying import Price, laws_of, question_of, refuse_before_declaring, reserve
 
 Progress = Callable[[str, float], None]
 
@@ -50,6 +50,8 @@ def measure(layout: Layout, price: Price, *, curator: Curator, asker: Asker, fre
     question = question_of(layout, price)
     version, ledger = layout.version, curator.ledger
     known = None if fresh else ledger.reserved(version.table, version.number, question)
+    if known is None and layout.told.invariants:
+        refuse_before_declaring(layout, price, ledger, asker)
     declared = _declared(layout, curator) if layout.told.invariants else None
     held = reserve(layout, price, curator, asker, question=question, fresh=fresh) if known is None else known.id
     progress("counting", 0.1)

@@ -14,11 +14,18 @@ from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.region import Region
 from discreet.answers.sql import Asker
 from discreet.curator import Curator
-from discreet.errors import UsageError
+from discreet.cut import Law
+from discreet.errors import BudgetExceeded, UsageError
+from discreet.ledger.account import Account
+from discreet.ledger.checked import check_event
+from discreet.ledger.ledger import Ledger
+from discreet.ledger.refusal import check_quota
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.cut import Law
 from discreet.tables.publish.layout import Layout
+
+#: Squares and quotients of variances stay within floats.
+_LEAST_VARIANCE = 1e-60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,22 +41,32 @@ class Price:
         return self.event.epsilon is not None
 
 
-def price_of(epsilon: object, delta: object, guarantee: Guarantee) -> Price:
-    """(epsilon, delta) as a reservation: rho by inverse conversion; pure where there is no delta, or none is wanted."""
+def prices_of(epsilon: object, delta: object, guarantee: Guarantee) -> list[Price]:
+    """What keeps (epsilon, delta): a pure epsilon, or the rho that converts to both; or both, to choose from.
+
+    A delta that is asked for means rho, and 0 means pure. Without one the population's own is taken, and either serves;
+    where it has none only pure does, and where it counts in rho alone only rho.
+    """
     wanted = exact.positive(epsilon, name="epsilon", most=exact.MAX_QUESTION_EPSILON)
     told = guarantee.delta_rho if delta is None else exact.probability(delta, name="delta")
-    if guarantee.delta_rho == 0 or told == 0:
-        return Price(
-            epsilon=wanted,
-            delta=Fraction(0),
-            event=Reserved(epsilon=wanted, rho=wanted**2 / 2, delta=Fraction(0)),
-        )
+    pure = Price(
+        epsilon=wanted,
+        delta=Fraction(0),
+        event=Reserved(epsilon=wanted, rho=wanted**2 / 2, delta=Fraction(0)),
+    )
+    if told == 0:
+        return [pure]
+    if guarantee.delta_rho == 0:
+        raise UsageError("the table's budget has no delta to convert rho with", hint="leave --delta out")
     rho = rho_from_epsilon(wanted, told)
-    if rho <= 0:
-        raise UsageError(
-            f"epsilon {exact.show(wanted)} at delta {exact.show(told)} is too small for any noise to be finite"
-        )
-    return Price(epsilon=wanted, delta=told, event=Reserved(epsilon=None, rho=rho, delta=Fraction(0)))
+    if rho > 0:
+        converted = Price(epsilon=wanted, delta=told, event=Reserved(epsilon=None, rho=rho, delta=Fraction(0)))
+        return [converted] if delta is not None or guarantee.accounting == "zcdp" else [pure, converted]
+    if delta is None and guarantee.accounting != "zcdp":
+        return [pure]
+    raise UsageError(
+        f"epsilon {exact.show(wanted)} at delta {exact.show(told)} is too small for any noise to be finite"
+    )
 
 
 def law_of(price: Price, share: Fraction, *, rows: int) -> Law:
@@ -61,6 +78,11 @@ def law_of(price: Price, share: Fraction, *, rows: int) -> Law:
     if price.event.epsilon is not None:
         return DiscreteLaplace(scale=Fraction(rows) / (price.event.epsilon * share))
     return DiscreteGaussian(sigma2=Fraction(rows**2) / (2 * price.event.rho * share))
+
+
+def variance_of(law: Law) -> float:
+    """The variance of noise, never quite nothing: an enormous epsilon must not divide by it."""
+    return max(law.variance(), _LEAST_VARIANCE)
 
 
 def laws_of(layout: Layout, price: Price) -> list[list[Law]]:
@@ -97,3 +119,39 @@ def reserve(layout: Layout, price: Price, curator: Curator, asker: Asker, *, que
         once=not fresh,
     )
     return charge.id
+
+
+def fits(layout: Layout, price: Price, ledger: Ledger, guarantee: Guarantee) -> bool:
+    """Whether the budget holds a publication now. Where it declares totals exact, it must hold everything twice."""
+    version = layout.version
+    account = ledger.refresh().accounts.get(version.population) or Account(name=version.population, guarantee=guarantee)
+    if layout.told.invariants and not account.invariant:
+        limits, total, cost = account.limits.for_changes(), account.total, check_event(price.event)
+        arms = ((total.pure + cost.pure, limits.pure), (total.rho + cost.rho, limits.rho))
+        return any(limit is not None and lost <= limit for lost, limit in arms)
+    decision = ledger.preview(
+        population=version.population,
+        table=version.table,
+        version=version.number,
+        region=Region.whole(),
+        event=price.event,
+        guarantee=guarantee,
+        booking=False,
+    )
+    return decision.accepted
+
+
+def refuse_before_declaring(layout: Layout, price: Price, ledger: Ledger, asker: Asker) -> None:
+    """Refuse what the charge would refuse. A declaration is for good, and must not be left without its tables."""
+    population = layout.version.population
+    account = ledger.refresh().account(population)
+    if asker.quota is not None:
+        check_quota(account, asker.name, needed=price.epsilon, quota=asker.quota)
+    if not fits(layout, price, ledger, account.guarantee):
+        left = account.standing().remaining
+        raise BudgetExceeded(
+            f"with exact totals every charge counts double, and {population!r} has no room for these tables then",
+            hint="a smaller epsilon, or no invariants",
+            needed={"epsilon": exact.show(2 * price.epsilon, up=True), "delta": exact.show(price.delta, up=True)},
+            remaining={"epsilon": exact.show(left.epsilon), "delta": exact.show(left.delta)},
+        )

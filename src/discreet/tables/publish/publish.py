@@ -11,16 +11,16 @@ from typing import Any
 
 from discreet import exact
 from discreet.accounting.guarantee import Guarantee
-from discreet.accounting.region import Region
 from discreet.answers.sql import Asker
 from discreet.curator import Curator, Version
 from discreet.tables.publish.card import exact_words, guarantee_data, levels_data, notes
 from discreet.tables.publish.layout import Layout, lay_out
 from discreet.tables.publish.measuring import Progress, measure
-from discreet.tables.publish.paying import Price, laws_of, price_of, question_of
+from discreet.tables.publish.offering import best_offer
+from discreet.tables.publish.paying import Price, fits, prices_of
 from discreet.tables.publish.places import Publics
 from discreet.tables.publish.published import Published
-from discreet.tables.publish.refining import Accuracy, accuracy, refine
+from discreet.tables.publish.refining import Accuracy, refine
 from discreet.tables.publish.told import Told, read_told
 
 Plan = str | PathLike[str] | Mapping[str, Any]
@@ -39,7 +39,7 @@ def told_of(plan: Plan) -> Told:
 class Quote:
     """What a plan would measure, cost, and how exact it would be. Free.
 
-    `stored`: it was published before. `fits`: the budget holds it now; totals that it declares exact aside.
+    `stored`: it was published before. `fits`: the budget holds it now.
     """
 
     layout: Layout
@@ -73,20 +73,15 @@ def quote(
     publics: Publics,
 ) -> Quote:
     """What publishing would cost and how exact it would be. Reads no data."""
-    layout, price = lay_out(told, version, publics), price_of(epsilon, delta, guarantee)
-    found = accuracy(layout, laws_of(layout, price))
     ledger = curator.ledger
-    known = ledger.reserved(version.table, version.number, question_of(layout, price))
-    decision = ledger.preview(
-        population=version.population,
-        table=version.table,
-        version=version.number,
-        region=Region.whole(),
-        event=price.event,
-        guarantee=guarantee,
-        booking=False,
+    offer = best_offer(lay_out(told, version, publics), prices_of(epsilon, delta, guarantee), ledger, guarantee)
+    return Quote(
+        layout=offer.layout,
+        price=offer.price,
+        accuracy=offer.accuracy,
+        stored=offer.stored(ledger),
+        fits=fits(offer.layout, offer.price, ledger, guarantee),
     )
-    return Quote(layout=layout, price=price, accuracy=found, stored=known is not None, fits=decision.accepted)
 
 
 def publish(
@@ -112,14 +107,10 @@ def publish(
     if sure <= 0:
         raise told.fault("a confidence must be above 0 and below 1, such as 0.95")
     progress("planning", 0.0)
-    layout, price = lay_out(told, version, publics), price_of(epsilon, delta, guarantee)
-    laws = laws_of(layout, price)
-    found = accuracy(layout, laws)
-    noisy = measure(layout, price, curator=curator, asker=asker, fresh=fresh, progress=progress)
+    prices = prices_of(epsilon, delta, guarantee)
+    offer = best_offer(lay_out(told, version, publics), prices, curator.ledger, guarantee, fresh=fresh)
+    noisy = measure(offer.layout, offer.price, curator=curator, asker=asker, fresh=fresh, progress=progress)
     progress("refining", 0.6)
-    refined = refine(found, laws, noisy.values, noisy.totals)
-    used = tuple(law for level in laws for law in level)
+    refined = refine(offer.accuracy, offer.laws, noisy.values, noisy.totals)
     progress("refined", 0.8)
-    return Published(
-        layout=layout, price=price, accuracy=found, noisy=noisy, refined=refined, laws=used, confidence=sure
-    )
+    return Published(offer=offer, noisy=noisy, refined=refined, confidence=sure)

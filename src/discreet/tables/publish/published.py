@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import UsageError
 from discreet.cut import Law
+from discreet.errors import UsageError
 from discreet.schema.column import Label
 from discreet.tables.publish.layout import Layout
 from discreet.tables.publish.measuring import Noisy
-from discreet.tables.publish.paying import Price
+from discreet.tables.publish.offering import Offer
+from discreet.tables.publish.paying import Price, variance_of
 from discreet.tables.publish.refining import Accuracy, Refined
 
 if TYPE_CHECKING:
@@ -37,13 +38,22 @@ _PLACES = 4
 class Published:
     """Tables that add up, the estimates that they were made of, and how exact those are."""
 
-    layout: Layout
-    price: Price
-    accuracy: Accuracy
+    offer: Offer
     noisy: Noisy
     refined: Refined
-    laws: tuple[Law, ...]
     confidence: Fraction
+
+    @property
+    def layout(self) -> Layout:
+        return self.offer.layout
+
+    @property
+    def price(self) -> Price:
+        return self.offer.price
+
+    @property
+    def accuracy(self) -> Accuracy:
+        return self.offer.accuracy
 
     @property
     def levels(self) -> tuple[str, ...]:
@@ -149,10 +159,11 @@ class Published:
         step = max(1, _ROWS_AT_ONCE // len(counts))
         for start in range(0, counts.shape[1], step):
             nodes = slice(start, start + step)
-            own = counts[:, nodes], estimates[:, nodes], errors[:, nodes]
+            own = counts[:, nodes]
             columns = {name: labels.at(np.repeat(at[nodes], len(counts))) for name, at, labels in places}
-            columns |= {name: labels.at(np.tile(at, own[0].shape[1])) for name, at, labels in kinds}
-            yield self._rows(columns, *(values.T.reshape(-1) for values in own))
+            columns |= {name: labels.at(np.tile(at, own.shape[1])) for name, at, labels in kinds}
+            columns["count"] = own.T.reshape(-1)
+            yield self._rows(columns, estimates[:, nodes].T.reshape(-1), errors[:, nodes].T.reshape(-1))
 
     def _labels(self, level: int, *, totals: bool) -> tuple[list[_Labelled], list[_Labelled]]:
         """The columns of labels: of places, by nodes, and of attributes, by cells."""
@@ -164,14 +175,12 @@ class Published:
     def _rows(
         self,
         columns: dict[str, Any],
-        counts: NDArray[np.int64],
         estimates: NDArray[np.float64],
         errors: NDArray[np.float64],
     ) -> pyarrow.Table:
         import pyarrow as pa
 
-        half = half_widths(errors, self.confidence, self.laws)
-        columns["count"] = pa.array(counts)
+        half = half_widths(errors, self.confidence, [law for level in self.offer.laws for law in level])
         for name, values in (
             ("estimate", estimates),
             ("standard_error", errors),
@@ -189,7 +198,7 @@ def half_widths(errors: NDArray[np.float64], confidence: Fraction, laws: Iterabl
     the noise itself and a normal law's; the largest of all these is taken, and half a unit more, for noise comes in
     whole numbers. What is known exactly has none.
     """
-    own = [law.half_width(confidence) / math.sqrt(law.variance()) for law in set(laws)]
+    own = [law.half_width(confidence) / math.sqrt(variance_of(law)) for law in set(laws)]
     factor = max(NormalDist().inv_cdf(float(1 + confidence) / 2), *own)
     return np.where(errors > 0, factor * errors + 0.5, 0.0)
 

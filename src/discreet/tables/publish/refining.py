@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.cut import Law
 from discreet.inference.linear.hierarchy import Precisions, Variances, smooth, variances
 from discreet.inference.linear.topdown import whole_tables
-from discreet.cut import Law
 from discreet.tables.publish.layout import Layout
+from discreet.tables.publish.paying import variance_of
 
 Floats = NDArray[np.float64]
 Wholes = NDArray[np.int64]
@@ -57,7 +58,7 @@ def accuracy(layout: Layout, laws: Sequence[Sequence[Law]]) -> Accuracy:
     of = np.zeros((depth, basis.cells))
     for level, own in enumerate(laws):
         for law in own:
-            of[level] += next(strengths) / law.variance()
+            of[level] += next(strengths) / variance_of(law)
     known = np.zeros((depth, basis.cells), dtype=np.bool_)
     if layout.known is not None:
         known[layout.known, basis.place_of(len(basis.strengths) - 1)] = True
@@ -104,7 +105,7 @@ def _coordinates(found: Accuracy, level: int, laws: Sequence[Law], values: Seque
         return values[0].astype(np.float64)
     total = np.zeros((basis.cells, layout.places.tree.sizes[level]))
     for query, law, noisy in zip(queries, laws, values, strict=True):
-        total += noisy[query.groups] / law.variance()
+        total += noisy[query.groups] / variance_of(law)
     precision = found.precisions.of[level]
     told = basis.coordinates(total)
     return np.asarray(np.divide(told, precision[:, None], out=np.zeros_like(told), where=precision[:, None] > 0))

@@ -10,17 +10,20 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet import exact
-from discreet.accounting.convert import rho_from_epsilon
-from discreet.accounting.events import Gaussian, Laplace, to_data
+from discreet.accounting.events import Gaussian, Laplace, loss, to_data
 from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.region import Region
+from discreet.answers.quoting import cost_of
 from discreet.answers.sql import Asker
 from discreet.curator import Curator, Version
 from discreet.engines.person_keys import MARK
 from discreet.errors import UsageError
+from discreet.release import Spending
 from discreet.schema.schema import Schema
+from discreet.tables.reserving import Terms
 from discreet.tables.stream.counter import Counter
 from discreet.tables.stream.counters import law_of
 from discreet.tables.stream.root import Root
@@ -34,11 +37,10 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,59}", re.ASCII)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What somebody wants of a stream. `delta` None: that of the population; 0: pure differential privacy."""
+    """What somebody wants of a stream. `contributions` None: as many as the table keeps of a person."""
 
     name: str
-    epsilon: Fraction
-    delta: Fraction | None
+    terms: Terms
     horizon: int
     contributions: int | None
 
@@ -49,11 +51,15 @@ class Wanted:
             raise UsageError("a stream needs a horizon: how many steps it will ever have", hint="--horizon 365")
         return Wanted(
             name=check_name(name),
-            epsilon=exact.positive(epsilon, name="epsilon", most=exact.MAX_QUESTION_EPSILON),
-            delta=None if delta is None else exact.probability(delta, name="delta"),
+            terms=Terms.of(epsilon, delta),
             horizon=_whole(horizon, name="the horizon", most=MOST_STEPS),
             contributions=None if contributions is None else _whole(contributions, name="contributions", most=10**9),
         )
+
+    def asked(self) -> dict[str, Any]:
+        """Its terms as data: the same wish is known again whatever was spent meanwhile."""
+        delta = self.terms.delta
+        return {"epsilon": exact.write(self.terms.epsilon), "delta": None if delta is None else exact.write(delta)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,13 +69,29 @@ class Plan:
     counter: Counter
     event: Laplace | Gaussian
     contributions: int
-    epsilon: Fraction
-    delta: Fraction
+    asked: dict[str, Any]
 
     @property
-    def sds(self) -> np.ndarray[Any, np.dtype[np.float64]]:
+    def cost(self) -> Spending:
+        """What the whole horizon costs."""
+        return cost_of(self.event)
+
+    @property
+    def price(self) -> str:
+        """The same for people: a pure epsilon, the pair that was asked for, or rho."""
+        epsilon = exact.read(self.asked["epsilon"])
+        if isinstance(self.event, Laplace):
+            return f"epsilon {exact.show(epsilon, up=True)} (pure)"
+        rho = f"rho {exact.show(loss(self.event).rho, up=True)}"
+        if not self.asked["delta"]:
+            return rho
+        delta = exact.show(exact.read(self.asked["delta"]), up=True)
+        return f"epsilon {exact.show(epsilon, up=True)}, delta {delta} ({rho})"
+
+    @property
+    def sds(self) -> NDArray[np.float64]:
         """The standard deviation of the total at each step."""
-        return np.sqrt(self.counter.total_variances() * law_of(self.event).variance())
+        return np.asarray(np.sqrt(self.counter.total_variances() * law_of(self.event).variance()))
 
     @property
     def expected_rmse(self) -> float:
@@ -95,15 +117,15 @@ def whose(table: str, schema: Schema, path: tuple[tuple[str, Schema], ...] = ())
     ]
 
 
-def planned(wanted: Wanted, schema: Schema, guarantee: Guarantee) -> Plan:
+def planned(wanted: Wanted, version: Version, guarantee: Guarantee, curator: Curator) -> Plan:
     """Choose the counter and its noise. Free, and the same on an empty table.
 
-    Gaussian noise where a delta turns (epsilon, delta) into rho; else a tree under Laplace noise.
+    Gaussian noise on the square root where the terms come to rho (see `Terms.event`); else a tree under Laplace noise.
     """
-    unit = schema.unit
+    unit = version.schema.unit
     if unit.is_row:
         raise UsageError(
-            f"a stream follows persons through the versions of a table, and {schema.table!r} has rows alone",
+            f"a stream follows persons through the versions of a table, and {version.table!r} has rows alone",
             hint='declare the column that identifies a row: person = "id", rows_per_person = 1',
         )
     contributions = unit.rows if wanted.contributions is None else wanted.contributions
@@ -112,61 +134,51 @@ def planned(wanted: Wanted, schema: Schema, guarantee: Guarantee) -> Plan:
             f"the table keeps at most {unit.rows:,} rows of a person, so none can be counted {contributions:,} times",
             hint=f"--contributions {unit.rows}, or less",
         )
-    delta = _delta(wanted, guarantee)
-    counter: Counter = Root(wanted.horizon) if delta else best_tree(wanted.horizon)
+    reserved = wanted.terms.event(guarantee, version, curator)
+    pure = wanted.terms.epsilon if wanted.terms.delta == 0 else reserved.epsilon  # a delta of 0 that is said is meant
+    counter: Counter = Root(wanted.horizon) if pure is None else best_tree(wanted.horizon)
     moves = counter.strategy.moves(contributions)
     event: Laplace | Gaussian
-    if delta:
-        rho = rho_from_epsilon(wanted.epsilon, delta)
-        if rho <= 0:
-            raise UsageError(f"epsilon {exact.show(wanted.epsilon)} at this delta is too small for noise to be finite")
-        event = Gaussian(sigma2=Fraction(moves.l2_squared) / (2 * rho), l2_squared=moves.l2_squared)
+    if pure is None:
+        event = Gaussian(sigma2=Fraction(moves.l2_squared) / (2 * reserved.rho), l2_squared=moves.l2_squared)
     else:
-        event = Laplace(scale=Fraction(moves.l1) / wanted.epsilon, l1=moves.l1)
+        event = Laplace(scale=Fraction(moves.l1) / pure, l1=moves.l1)
     law_of(event)  # refuses noise that cannot be drawn
-    return Plan(counter=counter, event=event, contributions=contributions, epsilon=wanted.epsilon, delta=delta)
+    return Plan(counter=counter, event=event, contributions=contributions, asked=wanted.asked())
+
+
+def known(wanted: Wanted, version: Version, curator: Curator) -> str | None:
+    """The id of an open stream that was started with the very same wish."""
+    held = curator.ledger.refresh().stream(version.table, wanted.name)
+    if held is None or held.closed:
+        return None
+    contributions = version.schema.unit.rows if wanted.contributions is None else wanted.contributions
+    same = (held.count, held.of["contributions"], held.of["asked"])
+    return held.id if same == (wanted.horizon, contributions, wanted.asked()) else None
 
 
 def charge(wanted: Wanted, plan: Plan, *, version: Version, whose: list[Any], curator: Curator, asker: Asker) -> str:
-    """The stream's id: the one that was charged for the very same, where it is open, or a new charge."""
-    ledger = curator.ledger
-    state = ledger.refresh()
+    """Charge a stream for its whole horizon; return its id."""
     of = {
         "counter": plan.counter.to_data(),
         "contributions": plan.contributions,
-        "epsilon": exact.write(plan.epsilon),
-        "delta": exact.write(plan.delta),
+        "asked": plan.asked,
         "whose": whose,
-        "persons": state.version(version.table, version.number).source.get(MARK),
+        "persons": curator.ledger.refresh().version(version.table, version.number).source.get(MARK),
     }
-    known = state.stream(version.table, wanted.name)
-    if known is not None and not known.closed and (known.of, known.event) == (of, plan.event):
-        return known.id
     asked = {"stream": wanted.name, "of": of, "event": to_data(plan.event)}
-    return ledger.charge(
+    return curator.ledger.charge(
         population=version.population,
         table=version.table,
         version=version.number,
         region=Region.whole(),
         event=plan.event,
         question=hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest(),
-        price=wanted.epsilon,
+        price=wanted.terms.epsilon,
         analyst=asker.name,
         quota=asker.quota,
         stream={"name": wanted.name, "count": wanted.horizon, "of": of},
     ).id
-
-
-def _delta(wanted: Wanted, guarantee: Guarantee) -> Fraction:
-    """The delta of the stream's guarantee; 0 where it is to be pure."""
-    if wanted.delta and guarantee.limits.rho is None:
-        raise UsageError(
-            "--delta means Gaussian noise, and the table's budget has no delta to convert its rho with",
-            hint="leave --delta out",
-        )
-    if wanted.delta is not None:
-        return wanted.delta
-    return guarantee.delta_rho if guarantee.limits.rho is not None else Fraction(0)
 
 
 def _whole(value: object, *, name: str, most: int) -> int:

@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import Any
 
 from discreet import exact
-from discreet.accounting.events import loss
 from discreet.accounting.guarantee import Guarantee
 from discreet.answers.sql import Asker
 from discreet.curator import Curator, Version
@@ -91,8 +90,7 @@ class Stream:
             counter=counter_of(held.of["counter"]),
             event=held.event,
             contributions=held.of["contributions"],
-            epsilon=exact.read(held.of["epsilon"]),
-            delta=exact.read(held.of["delta"]),
+            asked=held.of["asked"],
         )
 
     @property
@@ -129,7 +127,7 @@ class Stream:
 
     def to_data(self) -> dict[str, Any]:
         """All of it, as JSON data."""
-        plan, lost = self.plan, loss(self.plan.event)
+        plan = self.plan
         return {
             "stream": self.name,
             "table": self.table,
@@ -138,11 +136,8 @@ class Stream:
             "steps": self.steps,
             "contributions": plan.contributions,
             "closed": self.closed,
-            "cost": {
-                "epsilon": exact.as_float(plan.epsilon, up=True),
-                "delta": exact.as_float(plan.delta, up=True),
-                "rho": exact.as_float(lost.rho, up=True) if plan.delta else None,
-            },
+            "cost": plan.cost.to_data(up=True),
+            "guarantee": plan.price,
             "strategy": plan.counter.words,
             "expected_rmse": plan.expected_rmse,
             "confidence": float(CONFIDENCE),
@@ -175,13 +170,14 @@ def find(source: Source, name: str) -> Stream:
 
 def start(source: Source, wanted: Wanted, *, guarantee: Guarantee, asker: Asker) -> tuple[Stream, bool]:
     """Start a stream, charged once; the very same one that is there is found again, free. And whether it was there."""
-    version = source.newest()
-    plan = opening.planned(wanted, version.schema, guarantee)
-    before = set(source.curator.ledger.refresh().streams)
-    id_ = opening.charge(
-        wanted, plan, version=version, whose=source.whose(version.schema), curator=source.curator, asker=asker
-    )
-    return Stream(source=source, id=id_), id_ in before
+    version, curator = source.newest(), source.curator
+    there = opening.known(wanted, version, curator)
+    if there is not None:
+        return Stream(source=source, id=there), True
+    plan = opening.planned(wanted, version, guarantee, curator)
+    whose = source.whose(version.schema)
+    id_ = opening.charge(wanted, plan, version=version, whose=whose, curator=curator, asker=asker)
+    return Stream(source=source, id=id_), False
 
 
 def _place(step: int | str, rows: tuple[Row, ...]) -> int:

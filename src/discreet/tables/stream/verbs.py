@@ -50,7 +50,9 @@ def stream(
         return find(source, name), True
     asker = project.asker(analyst)
     wanted = Wanted.of(name, epsilon=epsilon, delta=delta, horizon=horizon, contributions=contributions)
-    opening.planned(wanted, project.known_version(table).schema, project.guarantee(table))  # refuse before any version
+    version = project.known_version(table)
+    if not version.file:  # refuse before a first version is made
+        opening.planned(wanted, version, project.guarantee(table), project.curator)
     return start(source, wanted, guarantee=project.guarantee(table), asker=asker)
 
 
@@ -67,7 +69,7 @@ def plan_stream(
     """What a stream would draw, and how good that would be. Free."""
     source_of(project, table)
     wanted = Wanted.of(name, epsilon=epsilon, delta=delta, horizon=horizon, contributions=contributions)
-    return opening.planned(wanted, project.known_version(table).schema, project.guarantee(table))
+    return opening.planned(wanted, project.known_version(table), project.guarantee(table), project.curator)
 
 
 def streams(project: Project, table: str) -> list[Stream]:

@@ -1,9 +1,9 @@
 """Whole numbers that still agree.
 
 Numbers without a relation are rounded to the nearest whole number; every other one is a whole combination of them, so
-identities hold exactly, by construction. Where that breaks a constraint (a number below 0, parts that are more than their
-whole), single steps of 1 mend it, the nearest first. What cannot be mended, or has relations in fractions, is left as it
-was, and said so: half an answer that agrees is worth more than a whole one that does not.
+identities hold exactly, by construction. Where that breaks a constraint (a number below 0, parts that are more than
+their whole), single steps of 1 mend it, the nearest first. What cannot be mended, or has relations in fractions, is
+left as it was, and said so: a half that agrees is worth more than a whole that does not.
 """
 
 from __future__ import annotations
@@ -38,7 +38,11 @@ class Whole:
 
 
 def whole(
-    known: Known, values: Sequence[float], *, families: Collection[str] = (ROWS,), nonnegative: Collection[str] = (ROWS,)
+    known: Known,
+    values: Sequence[float],
+    *,
+    families: Collection[str] = (ROWS,),
+    nonnegative: Collection[str] = (ROWS,),
 ) -> Whole:
     """Round numbers that agree, such as `positive(known).values`, so that they agree still.
 
@@ -122,7 +126,10 @@ class _Rounding:
     def _candidates(self, gain: Floats, taken: dict[tuple[int, float], int], step: int) -> tuple[Integers, Floats]:
         columns = np.flatnonzero(gain)
         signs = np.sign(gain[columns])
-        late = [taken.get((int(column), float(sign)), -MEMORY) + MEMORY <= step for column, sign in zip(columns, signs, strict=True)]
+        late = [
+            taken.get((int(column), float(sign)), -MEMORY) + MEMORY <= step
+            for column, sign in zip(columns, signs, strict=True)
+        ]
         return columns[late], signs[late]
 
     def _cost(self, columns: Integers, signs: Floats) -> Floats:

@@ -1,0 +1,86 @@
+"""`discreet publish` as it is typed: what it says, what it writes, what it refuses, and with which exit code."""
+
+import json
+
+import pytest
+
+from clinic import run, say
+from tables.publish.census import PLAN, make, plan
+
+
+@pytest.fixture
+def folder(tmp_path):
+    make(tmp_path)
+    plan(tmp_path)
+    return tmp_path
+
+
+def test_tables_are_written_and_told(folder, capsys):
+    code, told, _ = run(
+        capsys, folder, "publish", str(folder / "plan.toml"), "--epsilon", "1", "--to", str(folder / "out")
+    )
+    assert code == 0 and not told["cached"] and told["cost"]["epsilon"] == 1.0
+    assert told["table"] == "people" and told["release"].startswith("r-")
+    assert [level["level"] for level in told["levels"]] == ["nation", "state", "county", "block"]
+    assert set(told["files"]) < {file.name for file in (folder / "out").iterdir()}
+    assert json.loads((folder / "out" / "card.json").read_text())["release"] == told["release"]
+    code, again, _ = run(
+        capsys, folder, "publish", str(folder / "plan.toml"), "--epsilon", "1", "--to", str(folder / "more")
+    )
+    assert code == 0 and again["cached"] and again["cost"]["epsilon"] == 0.0 and again["release"] == told["release"]
+    for name in ("block.csv", "nation_totals.parquet"):
+        assert (folder / "out" / name).read_bytes() == (folder / "more" / name).read_bytes()
+
+
+def test_a_price_is_free(folder, capsys):
+    code, told, _ = run(capsys, folder, "publish", str(folder / "plan.toml"), "--epsilon", "1", "--plan")
+    assert code == 0 and told["fits"] and not told["stored"]
+    assert all(level["expected_error"]["cell"] > 0 for level in told["levels"])
+    code, text, _ = say(capsys, folder, "publish", str(folder / "plan.toml"), "--epsilon", "100", "--plan")
+    assert code == 0 and "would cost epsilon 100" in text and "does not hold it" in text
+    assert run(capsys, folder, "budget")[1]["tables"]["people"]["events"] == 0
+
+
+def test_people_read_what_happened(folder, capsys):
+    words = ("publish", str(folder / "plan.toml"), "--epsilon", "1", "--delta", "0", "--to", str(folder / "out"))
+    code, text, _ = say(capsys, folder, *words)
+    assert code == 0 and "cost epsilon 1 for each row; one unit is added or removed" in text
+    assert "county" in text and "typical error" in text and "spent of" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "exit_code", "says"),
+    [
+        ([], 2, "how much to spend"),
+        (["--epsilon", "1"], 2, "where the tables go"),
+        (["--epsilon", "0", "--to", "out"], 2, "epsilon must be above 0"),
+        (["--epsilon", "1", "--to", "out", "--confidence", "1"], 2, "confidence"),
+        (["--epsilon", "1", "--plan", "--force"], 2, "--plan writes nothing"),
+        (["--epsilon", "1", "--to", "full"], 2, "not empty"),
+        (["--epsilon", "1", "--to", "plan.toml"], 2, "no folder"),
+        (["--epsilon", "1", "--to", ".discreet/out"], 2, "belongs to the project"),
+        (["--epsilon", "1", "--to", "."], 2, "belongs to the project"),
+        (["--epsilon", "20", "--to", "out"], 4, "this question costs"),
+    ],
+)
+def test_what_is_wrong_is_refused_and_free(folder, capsys, monkeypatch, words, exit_code, says):
+    (folder / "full").mkdir()
+    (folder / "full" / "mine.txt").write_text("mine")
+    monkeypatch.chdir(folder)
+    code, told, _ = run(capsys, folder, "publish", "plan.toml", *words)
+    assert code == exit_code and says in told["reason"]
+    assert run(capsys, folder, "budget")[1]["tables"]["people"]["events"] == 0
+    assert not (folder / "out").exists()
+
+
+def test_a_plan_about_a_public_table_or_none_is_refused(folder, capsys):
+    for name, says in (("places", "is public"), ("peeple", "no declared table")):
+        plan(folder, PLAN.replace('"people"', f'"{name}"'))
+        code, told, _ = run(capsys, folder, "publish", str(folder / "plan.toml"), "--epsilon", "1", "--plan")
+        assert code == 2 and says in told["reason"]
+
+
+def test_conflicting_rules_are_named(folder, capsys):
+    plan(folder, PLAN + '[[zeros]]\nsex = "F"\n[[zeros]]\nsex = "M"\n')
+    code, told, _ = run(capsys, folder, "publish", str(folder / "plan.toml"), "--epsilon", "1", "--plan")
+    assert code == 3 and "zeros, number 1 and zeros, number 2" in told["reason"]

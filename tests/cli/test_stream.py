@@ -1,0 +1,112 @@
+"""`discreet ranges --stream`, by the function that the verb calls: what people and programs read."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import pytest
+
+import discreet
+from discreet.cli import stream as cli
+from discreet.errors import UsageError
+from discreet.tables.stream import verbs
+from tables.stream.visits import grow, make
+
+MANY = {f"p{number}": 1 + number % 4 for number in range(40)}
+TERMS = {"epsilon": "2", "delta": "1e-6", "horizon": "30", "contributions": "2"}
+
+
+@pytest.fixture
+def project(tmp_path):
+    return make(tmp_path, MANY)
+
+
+def said(capsys, project, *words, **more):
+    capsys.readouterr()
+    cli.run(project, "visits", "daily", *words, **more)
+    return capsys.readouterr().out
+
+
+def data(capsys, project, **more):
+    return json.loads(said(capsys, project, as_json=True, **more))
+
+
+def test_from_the_plan_to_the_third_day(project, capsys, tmp_path):
+    planned = data(capsys, project, plan=True, **TERMS)
+    assert planned["cost"]["epsilon"] is None and 0.08 < planned["cost"]["rho"] < 0.09
+    assert planned["guarantee"].startswith("epsilon 2, delta 1e-06 (rho 0.08")
+    assert not project.ledger.refresh().charges
+    begun = data(capsys, project, **TERMS)
+    assert begun["expected_rmse"] == planned["expected_rmse"]
+    assert (begun["steps"], begun["rows"], begun["horizon"]) == (0, [], 30)
+    first = data(capsys, project, step=True, label="2026-03-01")
+    assert [row["label"] for row in first["rows"]] == ["2026-03-01"]
+    again = data(capsys, project, step=True, label="2026-03-01")
+    assert again["rows"] == first["rows"]
+    assert "taken before" in again["warnings"][0]
+    grow(project, {**MANY, "new": 1})
+    assert data(capsys, project, step=True)["warnings"] == []
+    third = data(capsys, project, step=True)
+    assert "version 2 was counted in step 2 already" in third["warnings"][0]
+    shown = data(capsys, project, between=[("2026-03-01", "2"), ("", ""), ("3", "3")])
+    assert shown["rows"][:1] == first["rows"]
+    low, high, value, interval = shown["intervals"][1]
+    assert (low, high, value) == ("", "", pytest.approx(shown["rows"][-1]["total"]))
+    assert interval[0] < value < interval[1]
+    assert shown["intervals"][2][2] == pytest.approx(shown["rows"][2]["count"])
+
+
+def test_for_people(project, capsys):
+    assert "at most 2 times in all" in said(capsys, project, plan=True, **TERMS)
+    text = said(capsys, project, **TERMS)
+    assert "charged once, for all of it" in text and "--next" in text
+    assert "it was there: free" in said(capsys, project, **TERMS)
+    text = said(capsys, project, step=True, label="monday", between=[("1", "")])
+    assert "1 monday" in text and "±" in text and "steps 1 to now" in text
+    assert "1 of 30 steps taken" in text
+    cli.run(project, "visits", "pure", epsilon="1", delta="0", horizon="3")
+    assert "epsilon 1 (pure)" in capsys.readouterr().out
+    cli.listed(project, "visits")
+    assert capsys.readouterr().out == "daily: 1 of 30 steps\npure: 0 of 3 steps\n"
+    cli.listed(project, "visits", as_json=True)
+    assert [each["stream"] for each in json.loads(capsys.readouterr().out)["streams"]] == ["daily", "pure"]
+
+
+def test_a_file_of_all_rows(project, capsys, tmp_path):
+    said(capsys, project, **TERMS)
+    said(capsys, project, step=True, label="a", csv_file=tmp_path / "out.csv")
+    with (tmp_path / "out.csv").open() as stream:
+        rows = list(csv.DictReader(stream))
+    assert [row["label"] for row in rows] == ["a"]
+    assert float(rows[0]["total_low"]) < float(rows[0]["total"]) < float(rows[0]["total_high"])
+    with pytest.raises(UsageError, match="would be lost"):
+        said(capsys, project, csv_file=tmp_path / "visits.csv")
+    with pytest.raises(UsageError, match="cannot be written"):
+        said(capsys, project, csv_file=tmp_path / "none" / "out.csv")
+
+
+def test_wrong_usage(project, capsys):
+    with pytest.raises(UsageError, match="no stream"):
+        said(capsys, project)
+    with pytest.raises(UsageError, match="would be a label"):
+        said(capsys, project, label="ward")
+    with pytest.raises(UsageError, match="with an epsilon"):
+        said(capsys, project, horizon="3")
+    with pytest.raises(UsageError, match="epsilon"):
+        said(capsys, project, plan=True, horizon="3")
+    with pytest.raises(UsageError, match="horizon"):
+        said(capsys, project, epsilon="1")
+    assert not project.ledger.refresh().charges
+
+
+def test_many_steps_are_cut_on_a_screen(tmp_path, capsys):
+    project = make(tmp_path, {"a": 1}, budget="{ epsilon = 3 }")
+    said(capsys, project, epsilon="1", horizon="70")
+    stream = verbs.stream(project, "visits", "daily")[0]
+    for _ in range(63):
+        stream.next()
+    text = said(capsys, project)
+    assert "3 earlier steps" in text
+    assert len(data(capsys, project)["rows"]) == 63
+    assert discreet.open(tmp_path).verify().sound

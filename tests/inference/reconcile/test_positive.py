@@ -1,0 +1,253 @@
+"""Non-negative, whole, and with a real table behind: against brute force, and refused where not proved."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from discreet.accounting.region import Allowed, Box, Region
+from discreet.errors import Refused
+from discreet.inference.reconcile import Domain, Known, Measured, positive, table, whole
+from discreet.inference.reconcile.atoms import Atoms
+from discreet.inference.reconcile.complementary import complementary
+from discreet.inference.reconcile.constraints import Constraints
+from discreet.inference.reconcile.nonnegative import nonnegative
+from discreet.inference.reconcile.pricing import Pricing
+from inference.reconcile.question_log import DOMAIN, People, QuestionLog, measured
+from inference.reconcile.small_worlds import SmallWorld, small_world
+
+WORLDS = 2000
+
+
+def least_distance(world: SmallWorld, values: np.ndarray) -> float:
+    """A lower bound on the distance of every non-negative table, from these numbers and all atoms.
+
+    For g at most 0 on every atom, sum(2 g z - g^2 v) is one; g is the gradient, with the little that is above 0 on
+    some atom taken off a combination of regions that holds all atoms which a region holds.
+    """
+    rows = world.matrix([number.region for number in world.measured])
+    noisy = np.array([float(number.value) for number in world.measured])
+    variances = np.array([number.variance for number in world.measured])
+    gradient = (noisy - values) / variances
+    gradient -= max(0.0, float((gradient @ rows).max()))
+    assert (gradient @ rows).max() <= 1e-12 * np.abs(gradient).max(initial=1.0)
+    return float((2.0 * gradient * noisy - gradient**2 * variances).sum())
+
+
+def side(name: str, *codes: int) -> Region:
+    return Region((Box({name: Allowed.of(codes)}),))
+
+
+def test_tables_against_all_atoms() -> None:
+    """The nearest table's distance is proved by looking at every atom; that of numbers alone is below, mostly equal."""
+    tight = 0
+    for seed in range(WORLDS):
+        world = small_world(seed)
+        known = Known(world.measured, world.domain)
+        found = table(known, near=1e-9)
+        best = least_distance(world, np.array(found.values))
+        assert best <= found.distance * (1.0 + 1e-12) + 1e-12, seed
+        assert found.distance == pytest.approx(best, rel=1e-9, abs=1e-9), seed
+        bound = positive(known).bound
+        assert bound <= found.distance + 1e-9 * (1.0 + best), seed
+        tight += bound >= best - 1e-9 * (1.0 + best)
+    assert tight > 0.9 * WORLDS
+
+
+def test_a_table_gives_its_numbers() -> None:
+    for seed in range(200):
+        world = small_world(seed)
+        found = table(Known(world.measured, world.domain), near=1e-9)
+        for number, value in zip(world.measured, found.values, strict=True):
+            counted = sum(amount for record, amount in found.records if record in number.region)
+            assert counted == pytest.approx(value, abs=1e-7)
+        assert all(amount > 0.0 for _, amount in found.records)
+
+
+def test_positive_numbers_satisfy_everything() -> None:
+    for seed in range(300):
+        world = small_world(seed)
+        known = Known(world.measured, world.domain)
+        found = positive(known)
+        values = np.array(found.values)
+        slack = 1e-6 * max(number.variance for number in world.measured) ** 0.5
+        assert values.min() >= 0.0
+        rows = world.matrix([number.region for number in world.measured]).astype(bool)
+        for one, other in itertools.permutations(range(len(values)), 2):
+            if (rows[one] <= rows[other]).all():
+                assert values[one] <= values[other] + slack, (seed, one, other)
+        for identity in known.reconciled.identities:
+            assert abs(sum(float(amount) * values[place] for place, amount in identity.terms)) <= slack
+        assert found.bound <= found.distance + 1e-6 * (1.0 + found.distance)
+        assert found.distance >= known.reconciled.chi_square - 1e-6
+
+
+def test_containments_and_exclusions_are_those_of_the_atoms() -> None:
+    seen = 0
+    for seed in range(400):
+        world = small_world(seed)
+        shape = Known(world.measured, world.domain).families["rows"].geometry
+        firsts = {int(number): place for place, number in reversed(list(enumerate(shape.number))) if number >= 0}
+        rows = world.matrix([world.measured[firsts[number]].region for number in range(len(shape.pieces))]).astype(bool)
+        within = shape.containments()
+        for one, other in itertools.permutations(range(len(rows)), 2):
+            assert within[one, other] == (rows[one] <= rows[other]).all(), seed
+            assert (shape.shared[one, other] == 0.0) == (not (rows[one] & rows[other]).any()), seed
+            seen += int(within[one, other])
+    assert seen > 300
+
+
+def test_an_unfinished_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = [
+        Measured(region=side("a", 0), value=-8, variance=4.0),
+        Measured(region=side("a", 1), value=9, variance=4.0),
+    ]
+    known = Known(numbers, Domain(columns={"a": Allowed.interval(0, 3)}))
+    assert positive(known).values == pytest.approx((0.0, 9.0))
+
+    def halfway(*given):
+        x, free = complementary(*given)
+        return x / 2.0, free
+
+    def too_far(*given):
+        x, free = complementary(*given)
+        return x * 1.5, free
+
+    for broken, words in ((halfway, "lost its digits"), (too_far, "not proved")):
+        monkeypatch.setattr("discreet.inference.reconcile.nearest.complementary", broken)
+        with pytest.raises(Refused, match=words):
+            positive(known)
+
+
+def test_an_unfinished_table_is_refused() -> None:
+    regions, people = QuestionLog(2).regions(60), People(2000, 2)
+    exact = np.array([people.count(region) for region in regions], dtype=float)
+    known = Known(measured(regions, exact, 2), DOMAIN)
+    with pytest.raises(Refused, match="near the best"):
+        table(known, rounds=3)
+    found = table(known)
+    assert found.bound <= found.distance <= found.bound + 0.01 * len(regions) + 1e-6
+
+
+def test_pricing_is_the_best_record() -> None:
+    rng = np.random.default_rng(5)
+    for seed in range(150):
+        world = small_world(seed)
+        shape = Known(world.measured, world.domain).families["rows"].geometry
+        if not shape.pieces:
+            continue
+        atoms = Atoms(shape)
+        worth = rng.normal(size=len(shape.pieces))
+        firsts = {int(number): place for place, number in reversed(list(enumerate(shape.number))) if number >= 0}
+        rows = world.matrix([world.measured[firsts[number]].region for number in range(len(shape.pieces))])
+        best = float((worth @ rows).max())
+        priced = Pricing(shape, atoms).best(worth, floor=-100.0, nodes=10_000)
+        assert priced.upper == pytest.approx(best, abs=1e-9)
+        assert worth @ atoms.held(priced.atom) == pytest.approx(best, abs=1e-9)
+
+
+def test_small_quadratic_programs() -> None:
+    rng = np.random.default_rng(11)
+    for _ in range(300):
+        rows, columns = rng.integers(2, 9, 2)
+        matrix = rng.normal(size=(rows, columns)) * (rng.random((rows, columns)) < 0.8)
+        matrix = np.concatenate((matrix, matrix[:, :1]), axis=1)  # a constraint twice: singular
+        matrix = matrix[:, np.abs(matrix).sum(axis=0) > 0.0]
+        matrix /= np.linalg.norm(matrix, axis=0)
+        target = rng.normal(size=rows)
+        start = np.zeros(matrix.shape[1], dtype=bool)
+        x, _ = complementary(matrix.T @ matrix, -matrix.T @ target, start)
+        again = nonnegative(matrix, target, np.zeros(matrix.shape[1]))
+        for found, hair in ((x, 1e-8), (again, 1e-11)):
+            slope = matrix.T @ (target - matrix @ found)  # the optimum: no way up, level where it is positive
+            assert found.min(initial=0.0) >= 0.0 and slope.max(initial=0.0) < hair
+            assert np.abs(slope[found > 0.0]).max(initial=0.0) < hair
+
+
+@pytest.fixture(scope="module", params=[1, 4])
+def log(request: pytest.FixtureRequest) -> tuple[Known, np.ndarray]:
+    regions, people = QuestionLog(request.param).regions(600), People(10_000, request.param)
+    exact = np.array([people.count(region) for region in regions], dtype=float)
+    return Known(measured(regions, exact, request.param), DOMAIN), exact
+
+
+def test_each_step_comes_nearer_to_the_truth(log: tuple[Known, np.ndarray]) -> None:
+    """The truth is in both sets, and both steps project in one metric: the weighted error cannot rise. Here it halves."""
+    known, exact = log
+    variances = np.array([number.variance for number in known.measured])
+    raw = np.array([float(number.value) for number in known.measured])
+    fitted, nearest = np.array(known.reconciled.values), np.array(positive(known).values)
+    errors = [float(((found - exact) ** 2 / variances).mean()) for found in (raw, fitted, nearest)]
+    assert errors[0] > errors[1] > errors[2]
+    assert errors[2] < 0.52 * errors[0]
+
+
+def test_whole_numbers_agree_exactly(log: tuple[Known, np.ndarray]) -> None:
+    known, _ = log
+    nearest = positive(known).values
+    found = whole(known, nearest)
+    assert all(found.rounded) and all(value == int(value) >= 0 for value in found.values)
+    for identity in known.reconciled.identities:
+        assert sum(amount * int(found.values[place]) for place, amount in identity.terms) == 0
+    shape = known.families["rows"].geometry
+    values = np.zeros(len(shape.pieces))
+    there = shape.number >= 0
+    values[shape.number[there]] = np.array(found.values)[there]
+    assert Constraints(shape).worst(values) == []
+    assert np.abs(np.array(found.values) - np.array(nearest)).max() < 10.0
+    naive = np.rint(nearest)
+    broken = [
+        identity
+        for identity in known.reconciled.identities
+        if sum(float(amount) * naive[place] for place, amount in identity.terms)
+    ]
+    assert broken  # rounding each number apart does break identities here
+
+
+def test_whole_numbers_of_small_worlds() -> None:
+    for seed in range(400):
+        world = small_world(seed)
+        known = Known(world.measured, world.domain)
+        found = whole(known, positive(known).values)
+        for identity in known.reconciled.identities:
+            if all(found.rounded[place] for place, _ in identity.terms):
+                assert sum(amount * int(found.values[place]) for place, amount in identity.terms) == 0
+        assert min(found.values) >= 0.0
+
+
+def test_relations_in_halves_are_left_unrounded() -> None:
+    """Each of three people-groups in two of three unions: the three unions are twice everybody."""
+    domain = Domain(columns={"a": Allowed.interval(0, 3), "b": Allowed.interval(0, 2)})
+    unions = [side("a", 0, 1), side("a", 1, 2), side("a", 0, 2), side("a", 0, 1, 2)]
+    numbers = [
+        Measured(region=region, value=value, variance=1.0) for region, value in zip(unions, (5, 6, 8, 9), strict=True)
+    ]
+    apart = Measured(region=side("b", 1), value=3, variance=1.0)
+    known = Known([*numbers, apart], domain)
+    assert any(amount.denominator == 2 for identity in known.reconciled.identities for _, amount in identity.terms)
+    found = whole(known, known.reconciled.values)
+    assert found.rounded == (False, False, False, False, True)
+    assert found.values[:4] == known.reconciled.values[:4]
+
+
+def test_sums_may_be_negative_unless_said_otherwise() -> None:
+    domain = Domain(columns={"a": Allowed.interval(0, 2)})
+    numbers = [Measured(region=side("a", 0), value=-8, variance=4.0, family="sum(x)")]
+    known = Known(numbers, domain)
+    assert positive(known).values == (-8.0,)
+    assert positive(known, ["sum(x)"]).values == (0.0,)
+    assert whole(known, (-8.4,), families=["sum(x)"]).values == (-8.0,)
+    assert whole(known, (-8.4,)).rounded == (False,)
+
+
+def test_parts_that_exclude_each_other_are_no_more_than_their_whole() -> None:
+    """Not all wards were asked about, so there is no identity, and yet 60 + 60 cannot be among 100."""
+    domain = Domain(columns={"ward": Allowed.interval(0, 9)})
+    asked = [(Region.whole(), 100), (side("ward", 0), 60), (side("ward", 1), 60)]
+    known = Known([Measured(region=region, value=value, variance=1.0) for region, value in asked], domain)
+    assert known.reconciled.identities == ()
+    assert positive(known).values == pytest.approx((100 + 20 / 3, 60 - 20 / 3, 60 - 20 / 3))
+    rounded = whole(known, positive(known).values)
+    assert rounded.values[0] >= rounded.values[1] + rounded.values[2]

@@ -1,0 +1,22 @@
+"""Generated worlds that several tests look at, made once. They are seeded, or only read: nothing here changes."""
+
+from functools import cache
+
+from discreet.lab.registry import ATTACKS
+from discreet.lab.worlds import ratings
+
+
+@cache
+def shown(name):
+    """What an attack finds on its generated data, by its verb."""
+    (listed,) = (each for each in ATTACKS if each.name == name)
+    return listed.run()
+
+
+_make = ratings.make
+
+
+@cache
+def service():
+    """The ratings of the generated film service."""
+    return _make()

@@ -1,0 +1,35 @@
+"""The page on streams: its Python runs, and its figures are those of the code."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from discreet.api import Project
+from discreet.tables.stream import verbs
+from discreet.tables.stream.root import Root
+from discreet.tables.stream.tree import best_tree
+
+PAGE = (Path(__file__).parents[3] / "docs" / "tables" / "stream.md").read_text()
+
+
+def test_the_python_runs(monkeypatch):
+    if not hasattr(Project, "stream"):
+        taken = lambda self, table, name, **terms: verbs.stream(self, table, name, **terms)[0]  # noqa: E731
+        monkeypatch.setattr(Project, "stream", taken, raising=False)
+    blocks = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    assert blocks
+    for block in blocks:
+        exec(compile(block, "stream.md", "exec"), {})
+
+
+@pytest.mark.parametrize("size", [32, 365, 1024])
+def test_the_figures(size):
+    root, tree = Root(size), best_tree(size)
+    gauss = np.sqrt(root.total_variances() * root.strategy.moves(1).l2_squared)
+    laplace = np.sqrt(tree.total_variances() * 2.0) * tree.strategy.moves(1).l1
+    found = [value for sds in (gauss, laplace) for value in (np.sqrt(np.mean(sds**2)), sds.max())]
+    assert f"| {size:,} | " + " | ".join(f"{value:.2f}" for value in found) + " |" in PAGE
