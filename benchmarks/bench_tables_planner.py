@@ -11,6 +11,7 @@ import math
 import subprocess
 import time
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -146,7 +147,7 @@ def million() -> None:
         found = np.cumsum(solver(planned.strategy).fit(noisy))
         times.append(time.process_time())
         squares = (MILLION + 1) * (found**2).sum() - found.sum() ** 2
-        spent = " | ".join(f"{two - one:.2f}" for one, two in zip(times, times[1:], strict=False))
+        spent = " | ".join(f"{two - one:.2f}" for one, two in pairwise(times))
         print(f"| Discreet, {strategy} | {spent} | {math.sqrt(squares / planned.workload.queries):.1f} |")
     if PEER.exists():
         done = subprocess.run([str(PEER), "-c", PEER_SCRIPT], capture_output=True, text=True, check=False)

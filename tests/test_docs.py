@@ -109,11 +109,12 @@ def test_the_readmes_example_is_what_runs(tmp_path, capsys, monkeypatch):
             if " add " in command:
                 text = (tmp_path / "discreet.toml").read_text()
                 assert 'columns.disease]\ntype = "text"\n' in text
-                head = toml_block.splitlines()[0]
-                start = text.index(head)
-                end = text.find("\n[", start + 1)
-                end = len(text) if end < 0 else end + 1
-                (tmp_path / "discreet.toml").write_text(text[:start] + toml_block + text[end:])
+                for part in re.split(r"\n(?=\[)", toml_block):
+                    start = text.index(part.splitlines()[0])
+                    end = text.find("\n[", start + 1)
+                    end = len(text) if end < 0 else end + 1
+                    text = text[:start] + part.strip() + "\n\n" + text[end:]
+                (tmp_path / "discreet.toml").write_text(text)
 
 
 def test_the_readmes_python_runs(monkeypatch, tmp_path):

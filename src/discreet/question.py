@@ -10,7 +10,7 @@ from discreet.answers import afford, quoting
 from discreet.answers import sql as answers
 from discreet.answers.explain import explain
 from discreet.answers.quoting import Wish
-from discreet.answers.reconcile.residual import helps, known_words, suffices
+from discreet.answers.reconcile.residual import beside, helps, known_words, suffices
 from discreet.answers.reconcile.telling import tell
 from discreet.plan.price import confidence_of
 from discreet.release import Release
@@ -48,7 +48,7 @@ class Question:
         quoted = quoting.quote(asked, wish, version=version, guarantee=guarantee, ledger=ledger, told=helping)
         if known is None and not enough and not quoted.decision.accepted:
             raise afford.refusal(quoted, wish, ledger)
-        shown = told if enough else helping
+        shown = told if enough else beside(helping, quoted.price, wish)
         return Explanation(
             data=explain(quoted, known, confidence=wish.confidence, ledger=ledger, told=shown, enough=enough)
         )

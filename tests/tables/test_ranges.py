@@ -89,6 +89,14 @@ def test_answers_are_paid_once_and_read_for_ever(project):
     assert fresh.release != dearer.release and project.budget("people").spent.epsilon == 8
 
 
+def test_a_strategy_by_name_is_what_comes(project):
+    project.ranges("people", "age", epsilon=3)
+    tree = project.ranges("people", "age", epsilon=1, strategy="binary")
+    assert not tree.cached and tree.strategy.moves(1).l1 == 8
+    assert project.ranges("people", "age", strategy="binary").release == tree.release
+    assert project.ranges("people", "age", epsilon=1).release != tree.release
+
+
 def test_answers_are_near_and_add_up(project):
     made = project.ranges("people", "age", epsilon=10)
     whole = made.between()

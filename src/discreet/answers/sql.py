@@ -63,7 +63,8 @@ def ask(
     if helping is not None and reads is not None:
         after = tell(asked, version=version, curator=curator, reads=reads)
         both = together(helping, measurement, after, wish)
-        return combined(both, measurement, wish, version=version, ledger=ledger)
+        if both is not None:
+            return combined(both, measurement, wish, version=version, ledger=ledger)
     reading = Reading(asked=asked, measurement=measurement)
     return released(reading, wish, version=version, ledger=ledger, cached=False)
 

@@ -78,10 +78,14 @@ def _levels(levels: list[dict[str, Any]]) -> list[str]:
     width = max(len(level["level"]) for level in levels)
     return [
         f"  {level['level']:{width}}  {level['places']:>9,} places  {level['cells']:>11,} cells  "
-        f"{level['share']:>6.1%}  typical error {level['expected_error']['cell']:.3g} a cell, "
+        f"{_share(level['share'])}  typical error {level['expected_error']['cell']:.3g} a cell, "
         f"{level['expected_error']['total']:.3g} a total"
         for level in levels
     ]
+
+
+def _share(share: float) -> str:
+    return f"{share:>8.1%}" if share else "added up"
 
 
 def _guarantee(told: dict[str, Any]) -> str:

@@ -326,7 +326,7 @@ def _place(axis: Axis) -> str:
     # What is wider than 64 bits lies within the edges here; TRY does not rest on the order of evaluation.
     code = f"{'CAST' if isinstance(axis.of, Code) else 'TRY_CAST'}({code} AS {'HUGEINT' if wide else 'BIGINT'})"
     steps = f"({code} - {first})" if first > 0 else f"({code} + {-first})" if first < 0 else code
-    even = all(edge == first + place * size // bins for place, edge in enumerate(axis.edges))
+    even = size == bins or all(edge == first + place * size // bins for place, edge in enumerate(axis.edges))
     if even:
         # With edges at first + place * size // bins, the last edge at or below a code is found by
         # one division: place * size // bins <= x  <=>  place * size < (x + 1) * bins.

@@ -79,6 +79,7 @@ def test_what_was_promised_is_kept():
     narrow, wide = told(question, known(1)), told(question, known(1000))
     wish = Wish(within=Fraction(30))
     assert together(before, new, narrow, wish) is narrow
+    assert together(before, new, wide, Wish(within=Fraction(1))) is None  # the measurement by itself, then
     for after in (wide, None):
         both = together(before, new, after, wish)
         assert both.cells[0, 0][0].value == pytest.approx(exact / 2)

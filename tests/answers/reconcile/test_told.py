@@ -1,5 +1,6 @@
 """What released answers tell is the exact number plus noise of the stated law; questions that they leave open stay so."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from answers.reconcile.worlds import DOMAIN, NOT_BOXES, SCHEMA, World, asked, exact_cells, measurement
 from discreet.answers.reconcile import exactly as exactly_module
 from discreet.answers.reconcile import numbers as numbers_module
-from discreet.answers.reconcile.numbers import Names, numbers_of
+from discreet.answers.reconcile.numbers import Names, Outside, family_of, numbers_of
 from discreet.answers.reconcile.telling import told_by
 from discreet.answers.reconcile.width import half_width
 from discreet.inference.reconcile import Domain
@@ -149,8 +150,6 @@ def errors(question):
 
 
 def _moved(number):
-    from dataclasses import replace
-
     return replace(number, value=number.value + 1)
 
 
@@ -186,6 +185,13 @@ def test_more_answers_never_tell_less():
                 assert all(new.variance <= old.variance * (1 + 1e-9) for new, old in pairs)
             before = found
         assert before is not None
+
+
+def test_a_sum_in_grains_is_rounded_after_it_is_added():
+    (statistic,) = asked(what="sum(a)").inquiry.statistics
+    assert isinstance(family_of(statistic), str)
+    assert isinstance(family_of(replace(statistic, grain=2)), Outside)
+    assert family_of(replace(statistic, centre=1)) != family_of(statistic)
 
 
 def test_schema_and_domain_are_of_one_table():

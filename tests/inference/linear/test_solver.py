@@ -62,6 +62,7 @@ def check(found: Solver) -> None:
     cells, rows = found.strategy.cells, found.strategy.rows
     noisy = np.arange(rows) * 7919 % 1000 - 500
     assert np.allclose(found.fit(noisy), inverse @ noisy, atol=1e-6)
+    assert np.allclose(found.fit_lines(np.stack([noisy, -2 * noisy]))[1], -2 * (inverse @ noisy), atol=1e-6)
     lows, highs = all_ranges(cells)
     place = np.arange(cells)
     queries = (place >= lows[:, None]) & (place <= highs[:, None])
@@ -169,8 +170,10 @@ def test_ranges_and_rows_that_do_not_fit_are_refused():
     for lows, highs in (([2], [1]), ([-1], [1]), ([0], [4]), ([0, 1], [1])):
         with pytest.raises(ValueError):
             found.range_variances(np.array(lows), np.array(highs))
-    with pytest.raises(ValueError):
-        found.fit(np.zeros(5))
+    for one in (found, solver(WIDE), solver(Matrix(np.eye(3, dtype=np.int64)))):
+        for rows in (np.zeros(one.strategy.rows + 1), np.zeros((2, one.strategy.rows))):
+            with pytest.raises(ValueError):
+                one.fit(rows)
     with pytest.raises(ValueError):
         solver(Product((Identity(2), Identity(2)))).range_variances(np.array([0]), np.array([1]))
 

@@ -80,9 +80,10 @@ def test_bounds_have_no_cell_outside() -> None:
     assert Known(parts, Domain()).about(Region((Box({"age": Allowed.interval(0, 100)}),))) is None
 
 
-def test_2000_small_worlds_against_all_atoms() -> None:
+@pytest.mark.parametrize("part", range(4))
+def test_2000_small_worlds_against_all_atoms(part: int) -> None:
     identities = 0
-    for seed in range(2000):
+    for seed in range(500 * part, 500 * (part + 1)):
         world = small_world(seed)
         found = Known(world.measured, world.domain).reconciled
         noisy, variances = arrays(world.measured)
@@ -95,7 +96,7 @@ def test_2000_small_worlds_against_all_atoms() -> None:
         assert (np.abs(stated - np.diagonal(covariance)) <= 1e-9 * variances).all(), seed
         assert found.chi_square == pytest.approx(((noisy - values) ** 2 / variances).sum(), abs=1e-6, rel=1e-9)
         identities += len(found.identities)
-    assert identities > 5000
+    assert identities > 1250
 
 
 def test_identities_hold_on_any_data() -> None:
@@ -276,7 +277,9 @@ def test_standard_errors_over_20000_draws(log: tuple[Known, np.ndarray]) -> None
     there = stated > 0.0
     ratio = (errors[:, there] ** 2 / stated[there] ** 2).mean(axis=0)
     # A square of unit variance and kurtosis at most 6 varies by at most 5: 7 deviations, a few hundred numbers.
-    assert np.abs(ratio - 1.0).max() < 7.0 * np.sqrt(5.0 / draws)
+    hair = 7.0 * np.sqrt(5.0 / draws)
+    assert np.abs(ratio - 1.0).max() < hair
+    assert np.abs(ratio / 0.93**2 - 1.0).min() > hair / 2.0  # errors stated 7% too small would show
     left = ((noise - errors) ** 2 / variances).sum(axis=1)
     assert abs(left.mean() - known.reconciled.degrees) < 7.0 * left.std() / np.sqrt(draws)
 
@@ -290,6 +293,38 @@ def test_agreeing_never_raises_the_total_weighted_error(log: tuple[Known, np.nda
     assert before - after == pytest.approx(known.reconciled.chi_square)
     for place, error in enumerate(known.reconciled.standard_errors):
         assert error <= np.sqrt(variances[place]) * (1 + 1e-12)
+
+
+def test_relations_with_large_denominators_are_not_used() -> None:
+    """Random ranges in two dimensions are dependent by combinations that no small fractions write: safe, not used."""
+    rng = random.Random("ranges")
+    domain = Domain(columns={"x": Allowed.interval(0, 8), "y": Allowed.interval(0, 8)})
+    ends = [[sorted(rng.sample(range(9), 2)) for _ in "xy"] for _ in range(140)]
+    regions = [Region((Box({"x": Allowed.interval(*a), "y": Allowed.interval(*b)}),)) for a, b in ends]
+    cells = np.array([[(a[0] <= x < a[1]) * (b[0] <= y < b[1]) for x in range(8) for y in range(8)] for a, b in ends])
+    known = Known([Measured(region=region, value=3, variance=1.0) for region in regions], domain)
+    assert len(known.reconciled.identities) <= 140 - np.linalg.matrix_rank(cells)
+    for identity in known.reconciled.identities:
+        assert not any(sum(amount * int(cells[place, cell]) for place, amount in identity.terms) for cell in range(64))
+
+
+def test_very_different_variances_and_very_large_numbers() -> None:
+    domain = Domain(columns={"x": Allowed.interval(0, 12)})
+    ends = [(low, high) for low in range(12) for high in range(low + 1, 13)]
+    regions = [Region((Box({"x": Allowed.interval(*pair)}),)) for pair in ends]
+    rng = np.random.default_rng(3)
+    variances = 10.0 ** rng.uniform(-6, 6, len(ends))
+    cells = np.array([[low <= cell < high for cell in range(12)] for low, high in ends], dtype=float)
+    exact = cells @ rng.integers(0, 10**14, 12)
+    numbers = [
+        Measured(region=region, value=float(value), variance=float(variance))
+        for region, value, variance in zip(regions, exact + rng.normal(0, 1e-3, len(ends)), variances, strict=True)
+    ]
+    found = reconcile(numbers, domain)
+    half = cells / np.sqrt(variances)[:, None]
+    covariance = cells @ np.linalg.inv(half.T @ half) @ cells.T
+    assert np.array(found.standard_errors) ** 2 == pytest.approx(np.diagonal(covariance), rel=1e-6)
+    assert np.array(found.values) == pytest.approx(exact, abs=2.0)  # the numbers themselves carry 0.1
 
 
 def test_the_same_numbers_give_the_same() -> None:

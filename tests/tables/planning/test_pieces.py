@@ -90,8 +90,17 @@ def test_bumps_are_better_than_the_tree_they_come_from():
     assert found.variance == pytest.approx(dense_error(workload, found.rows), rel=1e-9)
     assert found.variance < 0.85 * tree.variance
     assert bumps(workload, tree, seconds=0.0) is None
-    assert bumps(workload, Tree(sizes=(1,), weights=(1.0,), variance=1.0), seconds=9) is None
     assert bumps(AllRanges(2**20), Tree(sizes=(1, 2), weights=(1.0, 1.0), variance=1.0), seconds=9) is None
+
+
+def test_bumps_are_found_where_no_tree_pays_and_where_the_tree_has_too_many_blocks():
+    few, many = AllRanges(31), AllRanges(6000)
+    tree = Forest(few, False).best(8)
+    found = bumps(few, tree, seconds=0.1)
+    assert tree.sizes == (1,) and found is not None and found.variance < 0.93 * tree.variance
+    tree = Forest(many, False).best(8)
+    found = bumps(many, tree, seconds=0.6)
+    assert found is not None and found.variance < tree.variance
 
 
 @pytest.mark.parametrize("workload", [AllRanges(90), Prefixes(90), GivenRanges(9, np.array([0, 2]), np.array([5, 8]))])

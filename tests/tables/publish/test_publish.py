@@ -269,6 +269,23 @@ def test_intervals_hold_as_often_as_they_say(scale, weights):
         assert held > float(confidence) - 6 * np.sqrt(float(confidence * (1 - confidence)) / 400_000)
 
 
+def test_no_weighted_sum_of_laplace_noise_has_a_wider_quantile():
+    """P(|sum of a_i X_i| > t) = sum of exp(-t / a_i) times the product of a_i^2 / (a_i^2 - a_j^2), by partial fractions."""
+    generator = np.random.default_rng(0)
+    law = DiscreteLaplace(scale=Fraction(1000))  # as good as continuous
+    for confidence in (Fraction(1, 2), Fraction(9, 10), Fraction(95, 100), Fraction(999, 1000)):
+        for _ in range(500):
+            scales = np.cumsum(generator.uniform(0.002, 1, size=generator.integers(2, 5)) ** 3 + 1e-3)
+            scales /= np.sqrt(2 * (scales**2).sum())
+            half = half_widths(np.array([1e6]), confidence, [law])[0] / 1e6
+            squares = scales**2
+            tail = sum(
+                np.exp(-half / one) * np.prod([square / (square - other) for other in squares if other != square])
+                for one, square in zip(scales, squares, strict=True)
+            )
+            assert tail <= float(1 - confidence) * (1 + 1e-6)
+
+
 def test_what_is_known_exactly_has_no_interval():
     law = DiscreteGaussian(sigma2=Fraction(4))
     found = half_widths(np.array([0.0, 2.0]), Fraction(95, 100), [law])
@@ -326,7 +343,9 @@ def test_exact_totals_are_exact_and_kept_at_every_level_above(tmp_path, delta):
         truth[key[:2]] += count
     found = as_rows(made.totals("county"))
     assert {key: row["count"] for key, row in found.items()} == truth
-    assert {row["standard_error"] for row in found.values()} == {0.0}
+    assert all(row["low"] == row["estimate"] == row["high"] == row["count"] for row in found.values())
+    (nation,) = made.totals("nation").to_pylist()
+    assert nation["low"] == nation["high"] == len(rows) and nation["standard_error"] == 0
     assert made.total == len(rows)
     for row in as_rows(made.table("county")).values():
         assert row["standard_error"] > 0
@@ -336,6 +355,18 @@ def test_exact_totals_are_exact_and_kept_at_every_level_above(tmp_path, delta):
     made.write(tmp_path / "out")
     card = json.loads((tmp_path / "out" / "card.json").read_text())
     assert not card["guarantee"]["presence_protected"] and "not protected" in card["exact"][0]
+
+
+def test_exact_totals_tell_of_places_and_never_of_attributes(tmp_path):
+    """A rule cannot be used to read an exact number of some kind of people: all rows of a place count."""
+    project, rows = make(tmp_path), people()
+    made = run(project, 'invariants = ["state"]\n' + PLAN + '[[zeros]]\nsex = "M"\n')
+    check_adds_up(made)
+    assert made.layout.cells == 4 and made.total == len(rows)
+    truth = {"AA": 0, "BB": 0, None: 0}
+    for key, count in exact_table(rows).items():
+        truth[key[0]] += count
+    assert {key[0]: row["count"] for key, row in as_rows(made.totals("state")).items()} == truth
 
 
 def test_exact_totals_are_refused_where_history_has_no_room(tmp_path):

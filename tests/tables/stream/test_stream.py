@@ -14,6 +14,7 @@ from discreet.accounting.events import Gaussian, Laplace, loss
 from discreet.engines import counted
 from discreet.errors import BudgetExceeded, LedgerFault, QueryFailed, UsageError
 from discreet.tables.stream import taking, verbs
+from discreet.tables.stream.counters import opened
 from discreet.tables.stream.root import Root
 from discreet.tables.stream.row import Row
 from discreet.tables.stream.tree import Tree
@@ -358,9 +359,9 @@ def test_a_step_that_cannot_be_counted_is_one_sentence_and_the_end(project, monk
     assert started(project).id != stream.id  # the name is free; it is paid for again
 
 
-def opened_with_a_bomb(opened):
+def opened_with_a_bomb(real):
     def bombed(held):
-        _, law, moves = opened(held)
+        _, law, moves = real(held)
 
         class Bomb:
             def exact(self, steps):
@@ -384,6 +385,38 @@ def test_noise_that_was_not_charged_is_noticed(project, monkeypatch):
         stream.next()
     assert stream.rows == ()
     assert stream.closed
+
+
+@pytest.mark.parametrize("change", ["contributions", "counter", "count"])
+def test_what_was_not_charged_for_is_not_drawn(project, change):
+    """The ledger's stream says one thing and its charge another: more contributions, a longer matrix."""
+    stream = started(project)
+    held = project.ledger.state.streams[stream.id]
+    assert opened(held)[0].horizon == 10
+    if change == "count":
+        held.count = 11
+    else:
+        held.of[change] = {"contributions": 3, "counter": Root(11).to_data()}[change]
+    with pytest.raises(LedgerFault, match="not what was charged"):
+        opened(held)
+
+
+def test_what_broke_off_is_cleared_away_before_the_next_attempt(project):
+    stream = started(project)
+    stream.next()
+    folder = project.curator.folder / counted.FOLDER / stream.id
+    kept = counted.states(folder)
+    (folder / "2-abc.counted").write_bytes(b"of a step that was never released")
+    (folder / ".making.abc").write_bytes(b"half")
+    for file in project.curator.folder.glob("*.persons.parquet"):
+        file.rename(file.with_suffix(".away"))
+    with pytest.raises(LedgerFault, match="not whole on the disk"):
+        stream.next()
+    assert counted.states(folder) == kept
+    assert not (folder / ".making.abc").exists()
+    for file in project.curator.folder.glob("*.away"):
+        file.rename(file.with_suffix(".parquet"))
+    assert stream.next().step == 2  # nothing was drawn, so the stream goes on
 
 
 def test_two_at_once(project, tmp_path):

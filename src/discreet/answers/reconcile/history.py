@@ -22,11 +22,29 @@ Part = TypeVar("Part")
 #: So many numbers are reconciled at once; those of older releases stay out.
 MOST_NUMBERS = 4_000
 
-#: What a stored release holds, as it was read. What is stored never changes, and ids are drawn at random, once for
-#: ever; its text is read against a version, whose schema is in the ledger, and perhaps public tables, which are joins.
-_READ: dict[str, Held] = {}
-#: And no more of them than this many numbers.
+#: What was read is remembered, up to so many numbers.
 _MOST_REMEMBERED = 100_000
+
+
+class _Memory:
+    """What stored releases hold, as they were read.
+
+    What is stored never changes, and ids are drawn at random, once for ever. Its text is read against a version, whose
+    schema is in the ledger, and perhaps public tables, which are joins and hold nothing here.
+    """
+
+    def __init__(self) -> None:
+        self.held: dict[str, Held] = {}
+        self.numbers = 0
+
+    def add(self, release: str, held: Held) -> None:
+        if self.numbers + len(held[0]) > _MOST_REMEMBERED:
+            self.held, self.numbers = {}, 0
+        self.held[release] = held
+        self.numbers += 1 + len(held[0])
+
+
+_READ = _Memory()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,13 +112,10 @@ def _held(charge: Charge, version: Version, since: int, *, curator: Curator, rea
         return [], [Outside(reason=f"it is about version {charge.version}, whose rows are others")]
     if charge.seq < since:
         return [], [Outside(reason="it was asked before somebody was forgotten, so of other rows")]
-    if charge.id not in _READ:
+    if charge.id not in _READ.held:
         stored = Stored(charge=charge, version=version, curator=curator, reads=reads)
-        found = next(held for reader in READERS if (held := reader(stored)) is not None)
-        if sum(1 + len(numbers) for numbers, _ in _READ.values()) > _MOST_REMEMBERED:
-            _READ.clear()
-        _READ[charge.id] = found
-    return _READ[charge.id]
+        _READ.add(charge.id, next(held for reader in READERS if (held := reader(stored)) is not None))
+    return _READ.held[charge.id]
 
 
 def _changed(ledger: Ledger, table: str) -> int:

@@ -26,7 +26,7 @@ from discreet.plan.price import Price
 def suffices(told: Told, wish: Wish, *, version: Version, guarantee: Guarantee, ledger: Ledger) -> bool:
     """Whether what is told is as exact as what was wished for: within the width, or no worse than the epsilon buys."""
     if wish.within is not None:
-        return told.widest(wish.confidence) <= wish.within
+        return _within(told, wish)
     quoted = quote(told.asked, wish, version=version, guarantee=guarantee, ledger=ledger, booking=False)
     return told.as_exact_as(quoted.price)
 
@@ -36,15 +36,26 @@ def helps(told: Told, wish: Wish) -> bool:
     return wish.within is not None and told.few()
 
 
-def together(before: Told, measurement: Measurement, after: Told | None, wish: Wish) -> Told:
+def together(before: Told, measurement: Measurement, after: Told | None, wish: Wish) -> Told | None:
     """A new measurement and what was told before it. `after`: what the whole history, with it, tells.
 
     That is the least squares of everything, and what a repeat will get. Its noise has less variance than that of the
-    two alone, but might, at this confidence, be a little wider than was promised: then the two alone are given.
+    two alone, but might, at this confidence, be a little wider than was promised: then the two alone are given; or
+    None, where it is the measurement by itself that is within the width.
     """
-    if after is not None and wish.within is not None and after.widest(wish.confidence) <= wish.within:
-        return after
-    return before.with_measured(measurement)
+    candidates = (after, before.with_measured(measurement))
+    return next((each for each in candidates if each is not None and _within(each, wish)), None)
+
+
+def _within(told: Told, wish: Wish) -> bool:
+    return wish.within is not None and told.widest(wish.confidence) <= wish.within
+
+
+def beside(told: Told | None, price: Price, wish: Wish) -> Told | None:
+    """What is told, where this price was chosen beside it; None where the price is for the measurement by itself."""
+    if told is None or wish.within is None or not told.met_with(price, wish.within, wish.confidence):
+        return None
+    return told
 
 
 def told_data(told: Told, price: Price, confidence: Fraction, *, enough: bool) -> dict[str, Any]:

@@ -20,9 +20,9 @@ from discreet.curator import Curator, Version
 from discreet.inference.reconcile import Domain, Estimate, Known
 from discreet.sql.asked import Asked, Output
 
-#: For a question no more than so many of the newest releases are looked at, and so many numbers and cells of its own:
-#: it should be answered at once. `reconcile` has more time.
-_NEWEST = 500
+#: For a question no more than so many of the newest releases are looked at (to read one takes 3 ms), and so many
+#: numbers and cells of its own: it should be answered at once. `reconcile` has more time.
+_NEWEST = 300
 _MOST_NUMBERS = 3_000
 _MOST_ASKED = 500
 

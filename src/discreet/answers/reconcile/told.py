@@ -62,7 +62,7 @@ class Told:
 
     @cached_property
     def releases(self) -> tuple[str, ...]:
-        """The releases that it comes from, the oldest first."""
+        """The releases that it comes from, cell by cell, of each cell the oldest first."""
         return tuple(dict.fromkeys(name for cells in self.cells.values() for cell in cells for name in cell.releases))
 
     @cached_property

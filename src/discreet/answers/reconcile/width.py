@@ -59,7 +59,7 @@ def half_width(parts: Iterable[tuple[float, Law]], confidence: Fraction) -> floa
 
     >>> law = DiscreteLaplace(scale=Fraction(10))
     >>> half_width([(1.0, law)] * 100, Fraction(95, 100))  # of a normal sum of this variance: 277
-    280.6
+    279.0
     """
     return _half_width(signature(parts), confidence)
 

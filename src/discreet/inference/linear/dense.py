@@ -46,10 +46,16 @@ class DenseSolver(Solver):
         return np.pad(np.cumsum(self._root, axis=1), ((0, 0), (1, 0)))
 
     def fit(self, noisy: NDArray[Any]) -> Floats:
-        found: Floats = (self._root @ (checked_rows(self.strategy, noisy) @ self._matrix)) @ self._root
+        return np.asarray(self.fit_lines(noisy[None])[0])
+
+    def fit_lines(self, noisy: NDArray[Any]) -> Floats:
+        rows = checked_rows(self.strategy, noisy, axes=2)
+        found = self._solved(rows @ self._matrix)
         # Once more on what is left over: the normal equations square the condition number.
-        left = noisy.astype(np.float64) - self._matrix @ found
-        return np.asarray(found + (self._root @ (left @ self._matrix)) @ self._root)
+        return found + self._solved((rows - found @ self._matrix.T) @ self._matrix)
+
+    def _solved(self, sides: Floats) -> Floats:
+        return np.asarray(sides @ self._root.T @ self._root)
 
     def variance_of(self, combination: Floats) -> float:
         return float(((self._root @ combination) ** 2).sum())

@@ -57,6 +57,8 @@ class Basis:
     def total_weights(self, classes: Wholes) -> Floats:
         """The variance of the sum of all cells as a sum of the variances of classes."""
         sums = np.ones(self.cells) if self.vectors is None else self.vectors.sum(axis=0)
+        # What rounding leaves of coordinates that sum to nothing would make exact totals look inexact.
+        sums = np.where(np.abs(sums) < 1e-7, 0.0, sums)
         return _by_class(sums[None, :] ** 2, classes).reshape(-1)
 
     def place_of(self, grouping: int) -> int:

@@ -36,6 +36,10 @@ class Solver(ABC):
     def fit(self, noisy: NDArray[Any]) -> Floats:
         """The cells whose rows are nearest to the noisy ones."""
 
+    def fit_lines(self, noisy: NDArray[Any]) -> Floats:
+        """The same for several sets of rows, one a line."""
+        return np.stack([self.fit(line) for line in noisy])
+
     @abstractmethod
     def range_variances(self, lows: Places, highs: Places) -> Floats:
         """For each range the variance of its least-squares sum, where every row has noise of variance 1."""
@@ -62,9 +66,9 @@ class Solver(ABC):
         return np.concatenate(found) if found else np.zeros(0)
 
 
-def checked_rows(strategy: Strategy, noisy: NDArray[Any]) -> Floats:
-    """The noisy rows as floats."""
-    if noisy.shape != (strategy.rows,):
+def checked_rows(strategy: Strategy, noisy: NDArray[Any], *, axes: int = 1) -> Floats:
+    """The noisy rows, or lines of them where there are two axes, as floats."""
+    if noisy.ndim != axes or noisy.shape[-1] != strategy.rows:
         raise ValueError("noisy rows of another strategy")
     return noisy.astype(np.float64)
 

@@ -27,7 +27,7 @@ class ProductSolver(Solver):
         found = checked_rows(self.strategy, noisy).reshape([factor.strategy.rows for factor in self.factors])
         for axis, factor in enumerate(self.factors):
             lines = np.moveaxis(found, axis, -1)
-            fitted = np.stack([factor.fit(line) for line in lines.reshape(-1, lines.shape[-1])])
+            fitted = factor.fit_lines(lines.reshape(-1, lines.shape[-1]))
             found = np.moveaxis(fitted.reshape(*lines.shape[:-1], -1), -1, axis)
         return found.reshape(-1)
 

@@ -17,11 +17,12 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.inference.linear.shape import KEPT, STEP, Shape, grid
+from discreet.inference.linear.shape import STEP, Shape, grid
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace, doubt_of
 
@@ -38,8 +39,9 @@ _COARSE_DELTA = 0.008
 _LEAST_DOUBT = 1e-9
 #: The share of the doubt that the wrapping may cost.
 _WRAPPED = 1e-4
-#: More than the rounding errors of the transform.
-_ROUNDING = 1e-12
+#: More than the rounding errors of the transform; and where logarithms are taken in single precision, for coarse noise
+#: and doubts that are not small.
+_ROUNDING, _SINGLE_ROUNDING, _SINGLE_DOUBT = 1e-12, 1e-5, 1e-3
 #: Sums that are inverted at a time.
 _CHUNK = 256
 
@@ -70,16 +72,21 @@ class _Series:
         self._deviation = math.sqrt(law.variance())
         self._law, self._fine = law, self._deviation >= _FINE
         self._half = _chernoff(law, doubt * _WRAPPED)
-        terms = (_FINE_TERMS if self._fine else _COARSE_TERMS) * self._half / 12
-        self._terms = 1 << math.ceil(math.log2(terms))
+        # The remainder falls with the square of the terms, or with their fourth power: keep it small beside the doubt.
+        smaller = max(1.0, 1e-3 / doubt)
+        terms = min(_FINE_TERMS * smaller**0.5, 2**14) if self._fine else min(_COARSE_TERMS * smaller**0.25, 2**16)
+        self._terms = 1 << math.ceil(math.log2(terms * self._half / 12))
         self._frequencies = np.arange(1, self._terms + 1) * (math.pi / self._half)
+        single = not self._fine and doubt >= _SINGLE_DOUBT
+        self._turns: NDArray[Any] = (self._frequencies / self._deviation).astype(np.float32 if single else np.float64)
         self._delta, missed, self._smoothing, remainder = self._smooth()
-        self._target = 1 - doubt * (1 - missed - _WRAPPED) + remainder + _ROUNDING
+        remainder += _SINGLE_ROUNDING if single else _ROUNDING
+        self._target = 1 - doubt * (1 - missed - _WRAPPED) + remainder
 
     @cached_property
     def _table(self) -> Floats:
         """For each place of the grid the log of the characteristic function, for each unit of variance there."""
-        places = grid()[:, None]
+        places = grid()[:, None].astype(self._turns.dtype)
         return np.asarray(self._logs(places) / places**2)
 
     def _smooth(self) -> tuple[float, float, Floats, float]:
@@ -99,7 +106,7 @@ class _Series:
 
     def _logs(self, weights: Floats) -> Floats:
         """log of the characteristic function of weight * X, and of its own Z where noise is fine."""
-        turned = weights * (self._frequencies / self._deviation)
+        turned = weights * self._turns
         found = _log_transform(self._law, turned)
         if self._fine:
             found += np.log(np.maximum(np.abs(np.sinc(turned / (2 * math.pi))), 1e-300))
@@ -107,14 +114,15 @@ class _Series:
 
     def widths(self, kept: Floats, times: Floats, rest: Floats) -> Floats:
         """The first place of a fine grid where enough of the law lies within, and Z's reach on top."""
-        logs = rest @ self._table if rest.any() else np.zeros((len(rest), self._terms))
-        for place in range(KEPT):
-            some = np.flatnonzero(kept[:, place] > 0)
-            look = self._interpolated if self._fine else self._logs
-            logs[some] += times[some, place, None] * look(kept[some, place, None])
-        terms = np.exp(logs) * self._smoothing * (2 / math.pi) / np.arange(1, self._terms + 1)
-        # sum over j of terms_j sin(pi j u / half) at u = m * half / (2 terms), m = 0 .. 2 terms
-        size = 4 * self._terms
+        kind = self._turns.dtype
+        logs = rest.astype(kind) @ self._table if rest.any() else np.zeros((len(rest), self._terms), dtype=kind)
+        look = self._interpolated if self._fine else self._logs
+        for weights, counts in zip(kept.T.astype(kind), times.T.astype(kind), strict=True):
+            some = slice(None) if weights.all() else np.flatnonzero(weights)
+            logs[some] += counts[some, None] * look(weights[some, None])
+        terms = np.exp(logs) * (self._smoothing * (2 / math.pi) / np.arange(1, self._terms + 1))
+        # The sum over j of terms_j sin(pi j u / half) at the places u = 2 m half / size, m = 0 .. size / 2.
+        size = (4 if self._fine else 2) * self._terms
         padded = np.zeros((len(kept), size // 2 + 1), dtype=np.complex128)
         padded[:, 1 : self._terms + 1] = terms * -0.5j
         within = np.fft.irfft(padded, size, axis=1)[:, : size // 2 + 1] * size

@@ -39,10 +39,13 @@ class WoodburySolver(Solver):
         self._single_sums = np.pad(np.cumsum(self._single), (1, 0))
 
     def fit(self, noisy: NDArray[Any]) -> Floats:
-        rows = checked_rows(self.strategy, noisy)
+        return np.asarray(self.fit_lines(noisy[None])[0])
+
+    def fit_lines(self, noisy: NDArray[Any]) -> Floats:
+        rows = checked_rows(self.strategy, noisy, axes=2)
         size = len(self._weights)
-        together = self._weights * rows[:size] + rows[size:] @ self._matrix
-        return np.asarray(self._single * together - (self._low_rank @ together) @ self._low_rank)
+        together = self._weights * rows[:, :size] + rows[:, size:] @ self._matrix
+        return np.asarray(self._single * together - (together @ self._low_rank.T) @ self._low_rank)
 
     def variance_of(self, combination: Floats) -> float:
         return float((self._single * combination**2).sum() - ((self._low_rank @ combination) ** 2).sum())

@@ -14,6 +14,10 @@ from discreet.inference.reconcile.axes import Flags, Floats, Integers
 from discreet.inference.reconcile.geometry import Geometry
 
 
+#: A region with more than this many within it is compared with those directly within it only.
+MOST_INSIDE = 256
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Constraint:
     """y[whole] - sum of y[parts] >= 0."""
@@ -26,49 +30,48 @@ class Constraint:
 
 
 class Constraints:
-    """The constraints between the different regions of a geometry."""
+    """The constraints between the different regions of a geometry.
 
-    __slots__ = ("_apart", "_containers", "_inside", "_size")
+    Of containments only those with no region between: the others follow.
+    """
+
+    __slots__ = ("_apart", "_children", "_inside", "_part", "_whole")
 
     def __init__(self, geometry: Geometry) -> None:
         within = geometry.containments()
-        self._size = len(within)
         #: Two regions share nothing exactly if some column's overlap is 0, which floats keep.
         self._apart: Flags = geometry.shared == 0.0
+        hop = within.astype(np.float32)
+        direct: Flags = within & ~((hop @ hop) > 0.0)
+        self._part, self._whole = np.nonzero(direct)
         order = np.argsort(np.diagonal(geometry.shared), kind="stable")
-        #: Of each region those within it, the smallest first, and those it lies in.
-        self._inside = [order[within[order, whole]] for whole in range(self._size)]
-        self._containers = [np.flatnonzero(within[part]) for part in range(self._size)]
+        #: Of each region those directly within it, and, the smallest first, all of them if they are not too many.
+        self._children = [np.flatnonzero(direct[:, whole]) for whole in range(len(within))]
+        self._inside = [_few(order[within[order, whole]]) for whole in range(len(within))]
 
     def worst(self, values: Floats) -> list[Constraint]:
-        """Some that do not hold: negative numbers; of each region its smallest whole; parts that are too much."""
+        """Some that do not hold, and none only if there is no number below 0 and no part above its whole."""
         found = [Constraint(int(place)) for place in np.flatnonzero(values < 0.0)]
-        for part, containers in enumerate(self._containers):
-            if len(containers):
-                whole = int(containers[values[containers].argmin()])
-                if values[part] > values[whole]:
-                    found.append(Constraint(whole, (part,)))
-        for whole, inside in enumerate(self._inside):
-            parts = inside[values[inside] > 0.0]
-            if len(parts) > 1 and values[parts].sum() > values[whole]:
-                found += self._too_much(whole, parts, values)
+        above = values[self._part] > values[self._whole]
+        pairs = zip(self._whole[above].tolist(), self._part[above].tolist(), strict=True)
+        found += [Constraint(whole, (part,)) for whole, part in pairs]
+        for whole, (children, inside) in enumerate(zip(self._children, self._inside, strict=True)):
+            largest_first = children[np.argsort(-values[children], kind="stable")]
+            for parts in (largest_first, inside):
+                positive = parts[values[parts] > 0.0]
+                if len(positive) > 1 and values[positive].sum() > values[whole]:
+                    taken = self._exclusive(positive)
+                    if len(taken) > 1 and values[taken].sum() > values[whole]:
+                        found.append(Constraint(whole, tuple(sorted(taken))))
         return list(dict.fromkeys(found))
 
-    def _too_much(self, whole: int, parts: Integers, values: Floats) -> list[Constraint]:
-        """Parts that exclude each other, taken the smallest region first, then the largest number first."""
-        found = []
-        for order in (parts, parts[np.argsort(-values[parts], kind="stable")]):
-            taken = self._exclusive(order)
-            if len(taken) > 1 and values[taken].sum() > values[whole]:
-                found.append(Constraint(whole, tuple(sorted(taken))))
-        return found
-
     def _exclusive(self, order: Integers) -> list[int]:
-        free, taken = np.ones(len(order), dtype=np.bool_), []
-        apart = self._apart[np.ix_(order, order)]
-        while free.any():
-            place = int(free.argmax())
-            taken.append(int(order[place]))
-            free &= apart[place]
-            free[place] = False
+        taken = []
+        while len(order):
+            taken.append(int(order[0]))
+            order = order[self._apart[order[0], order]]
         return taken
+
+
+def _few(parts: Integers) -> Integers:
+    return parts if len(parts) <= MOST_INSIDE else parts[:0]

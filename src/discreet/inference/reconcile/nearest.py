@@ -96,6 +96,7 @@ class _Working:
 
     def __init__(self, covariance: Floats, fitted: Floats) -> None:
         self.covariance, self.fitted = covariance, fitted
+        self.spread = np.sqrt(np.diagonal(covariance))
         self.constraints: dict[Constraint, float] = {}
         self.moved: Floats = np.zeros((0, len(fitted)))
         self.matrix: Floats = np.zeros((0, 0))
@@ -129,7 +130,9 @@ class _Working:
         """How much a constraint gains from moves."""
         return np.asarray(moved[..., constraint.whole] - moved[..., list(constraint.parts)].sum(axis=-1))
 
-    def add(self, fresh: list[Constraint]) -> None:
+    def add(self, found: list[Constraint]) -> None:
+        """Put these in play, but for those that are the same as another up to identities."""
+        fresh = self._different(found)
         scale = [self._scale(constraint) for constraint in fresh]
         moved = np.array([self._move(constraint) for constraint in fresh]) * np.array(scale)[:, None]
         self.moved = np.concatenate((self.moved, moved))
@@ -140,6 +143,13 @@ class _Working:
         slack = [constraint.slack(self.fitted) * size for constraint, size in zip(fresh, scale, strict=True)]
         self.linear = np.concatenate((self.linear, slack))
         self.free = np.concatenate((self.free, np.ones(len(fresh), dtype=np.bool_)))
+
+    def _different(self, found: list[Constraint]) -> list[Constraint]:
+        pushes: dict[bytes, Constraint] = {}
+        for constraint in found:
+            move = self._move(constraint) * self._scale(constraint)
+            pushes.setdefault((np.round(move / self.spread, 6) + 0.0).tobytes(), constraint)
+        return list(pushes.values())
 
     def solve(self) -> Floats:
         """The nearest numbers under the constraints in play."""

@@ -24,7 +24,7 @@ def nonnegative(matrix: Floats, target: Floats, start: Floats) -> Floats:
     least = SLOPE * float(np.linalg.norm(target))
     x = start.copy()
     banned = np.zeros(len(x), dtype=np.bool_)
-    x, active = _settled(gram, linear, x, x > 0.0)
+    x, active = settled(gram, linear, x, x > 0.0)
     for _ in range(MOST_STEPS):
         slope = np.where(active | banned, -np.inf, matrix.T @ (target - matrix @ x))
         column = int(slope.argmax())
@@ -34,12 +34,12 @@ def nonnegative(matrix: Floats, target: Floats, start: Floats) -> Floats:
             banned[column] = True
             continue
         active[column] = True
-        x, active = _settled(gram, linear, x, active)
+        x, active = settled(gram, linear, x, active)
         banned[column] = not active[column]  # taken in and thrown out at once: floats see no gain along it
     raise Refused("no table was found: the search for the amounts in it did not end")
 
 
-def _settled(gram: Floats, linear: Floats, x: Floats, active: Flags) -> tuple[Floats, Flags]:
+def settled(gram: Floats, linear: Floats, x: Floats, active: Flags) -> tuple[Floats, Flags]:
     """The best amounts on the active columns, less those that would turn negative on the way there."""
     active = active.copy()
     while True:

@@ -67,12 +67,11 @@ class Strategy(ABC):
         counts = np.asarray(exact_counts)
         if counts.shape != (self.cells,):
             raise ValueError("a strategy over another number of cells")
-        total = sum(abs(int(count)) for count in counts[counts != 0].tolist())
-        return self.combined(counts.astype(object if total * self.largest >= _WIDE else np.int64))
+        return self.combined(counts.astype(object if total(counts) * self.largest >= _WIDE else np.int64))
 
     def moves(self, rows: int) -> Sensitivity:
         """How far what is measured moves when a unit of at most so many rows comes or goes."""
-        l1, l2_squared = int(max(self.column_l1)), int(max(self.column_l2_squared))
+        l1, l2_squared = int(self.column_l1.max()), int(self.column_l2_squared.max())
         if min(l1, l2_squared) < 1:
             raise ValueError("a strategy that measures nothing")
         return Sensitivity(
@@ -331,18 +330,25 @@ class Product(Strategy):
         return ["product", [factor.to_data() for factor in self.factors]]
 
 
+def total(counts: NDArray[Any]) -> int:
+    """At least the sum of the absolute values, and hardly more."""
+    if counts.dtype == object:
+        return sum(abs(int(count)) for count in counts.tolist())
+    return int(np.abs(counts.astype(np.float64)).sum() * (1 + 1e-6)) + 1
+
+
 def _digest(numbers: NDArray[Any]) -> str:
     """Many numbers, told apart by few."""
     return hashlib.sha256(np.ascontiguousarray(numbers, dtype="<i8").tobytes()).hexdigest()
 
 
 def _sum(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    wide = sum(int(max(column)) for column in columns) >= _WIDE
+    wide = sum(int(column.max()) for column in columns) >= _WIDE
     return np.asarray(np.sum([column.astype(object if wide else np.int64) for column in columns], axis=0))
 
 
 def _outer(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    wide = math.prod(max(1, int(max(column))) for column in columns) >= _WIDE
+    wide = math.prod(max(1, int(column.max())) for column in columns) >= _WIDE
     found = np.ones(1, dtype=object if wide else np.int64)
     for column in columns:
         found = np.multiply.outer(found, column.astype(found.dtype)).ravel()

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from discreet.accounting.sensitivity import Sensitivity
 from discreet.mechanisms.addition import Integers
+from discreet.mechanisms.strategy.strategy import total
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +51,7 @@ class Unevenness:
         counts = np.asarray(exact_counts)
         if counts.shape != (self.size,):
             raise ValueError("unevenness of another number of cells")
-        total = sum(abs(int(count)) for count in counts[counts != 0].tolist())
-        wide = 2 * total * self.unit >= 2**62
+        wide = 2 * total(counts) * self.unit >= 2**62
         line = np.zeros(self.padded, dtype=object if wide else np.int64)
         line[: self.size] = counts
         found = [self._of(line.reshape(-1, size), size) for size in self.sizes]

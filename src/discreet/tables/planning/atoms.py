@@ -37,5 +37,5 @@ def spread_out(workload: GivenRanges, groups: NDArray[np.int64], found: Planned)
         found,
         workload=workload,
         strategy=Merged(groups, found.strategy),
-        words=f"{found.workload.cells:,} sums of cells that the ranges do not tell apart: {found.words}",
+        words=f"cells that no range tells apart as one, {found.workload.cells:,} in all: {found.words}",
     )

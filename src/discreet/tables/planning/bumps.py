@@ -19,12 +19,16 @@ from numpy.typing import NDArray
 
 from discreet.inference.lbfgs import minimise
 from discreet.tables.planning.trees import Tree
-from discreet.tables.workload import Workload
+from discreet.tables.workload import GivenRanges, Workload
 
 Floats = NDArray[np.float64]
 
 #: More entries of T than this are not planned for.
 MOST_ENTRIES = 2**21
+
+#: More cells than this are not planned for: so few bumps as there may be then do not pay. Or these, where the ranges
+#: are given one by one.
+_MOST_CELLS, _MOST_GIVEN = 12_000, 2048
 
 #: What entries that are 0 begin with, so that they can grow: their total in each column.
 _FLOOR = 0.3
@@ -32,7 +36,7 @@ _FLOOR = 0.3
 #: Fewer looks than this are better spent on the bumps as they are.
 _FEW_LOOKS = 30
 
-#: Looks at the weights of whole levels, before entries are changed one by one.
+#: Looks at the weights of whole levels, before entries are changed one by one. A look then costs a quarter.
 _LEVEL_LOOKS = 8
 
 #: Steps that the search remembers: enough, and memory grows with them.
@@ -47,26 +51,47 @@ class Bumps:
     variance: float
 
 
-def look_seconds(rows: int, cells: int) -> float:
-    """About how long one look takes, on a slow core. A formula, so that a plan does not depend on the load."""
-    return rows * cells * (1.4e-7 + 4.5e-10 * rows)
+def look_seconds(workload: Workload, rows: int) -> float:
+    """About how long one step with all entries takes, on a slow core; a look at whole levels takes a quarter.
+
+    A formula, so that a plan does not depend on the load.
+    """
+    each = rows * workload.cells * (1.8e-7 + 6e-10 * rows)
+    # The Gram matrix of ranges that are given is written out.
+    return each + 1e-10 * rows * workload.cells**2 if isinstance(workload, GivenRanges) else each
 
 
 def bumps(workload: Workload, tree: Tree, *, seconds: float) -> Bumps | None:
-    """The best bumps that are found from this tree with so much work; None where it has but one level, or too many
-    blocks to look even once."""
-    count = sum(-(-workload.cells // size) for size in tree.sizes[1:])
-    if not 0 < count * workload.cells <= MOST_ENTRIES:
-        return None
-    looks = int(seconds / look_seconds(count, workload.cells))
-    if looks < 2:
+    """The best bumps that are found from this tree with so much work; None where there is too little."""
+    levels, weights = _start(workload, tree, seconds)
+    if not levels:
         return None
     search = _Search(workload)
-    levels = [_level(size, workload.cells) for size in tree.sizes[1:]]
-    search.levels(levels, np.array(tree.weights[1:]) / tree.weights[0], looks=min(_LEVEL_LOOKS, looks))
-    if looks > _LEVEL_LOOKS:
-        search.entries(looks - _LEVEL_LOOKS)
+    search.levels([_level(size, workload.cells) for size in levels], weights, looks=_LEVEL_LOOKS)
+    each = look_seconds(workload, len(search.best))
+    looks = int(seconds / each - _LEVEL_LOOKS / 4)
+    if looks > 0:
+        search.entries(looks)
     return Bumps(rows=search.best, variance=search.variance)
+
+
+def _start(workload: Workload, tree: Tree, seconds: float) -> tuple[list[int], Floats]:
+    """Lengths and weights of the bumps that a search begins with: the tree's blocks, longer where those would be too
+    many to look at. Nothing, where a few long ones are too many."""
+    cells = workload.cells
+    most = _MOST_GIVEN if isinstance(workload, GivenRanges) else _MOST_CELLS
+    if cells > most or cells < 3:
+        return [], np.zeros(0)
+    sizes, weights = np.array(tree.sizes[1:]), np.array(tree.weights[1:]) / tree.weights[0]
+    if not len(sizes):
+        # Single cells alone are the best tree, but seldom the best.
+        sizes, weights = np.array([max(2, cells // 3)]), np.array([0.2])
+    while sizes[0] < cells:
+        count = int((-(-cells // sizes)).sum())
+        if count * cells <= MOST_ENTRIES and _LEVEL_LOOKS / 4 * look_seconds(workload, count) <= seconds:
+            return sizes.tolist(), weights
+        sizes = np.ceil(sizes * 1.25).astype(np.int64)
+    return [], np.zeros(0)
 
 
 def _level(size: int, cells: int) -> Floats:

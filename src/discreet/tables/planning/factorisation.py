@@ -40,7 +40,7 @@ class Factorisation:
 
 def step_seconds(cells: int) -> float:
     """About how long one step takes, on a slow core. A formula, so that a plan does not depend on the load."""
-    return 0.35 * (cells / 1024) ** 3
+    return 0.3 * (cells / 1024) ** 3
 
 
 def factorisation(workload: Workload, *, seconds: float) -> Factorisation | None:

@@ -19,9 +19,9 @@ def words(strategy: Strategy) -> str:
             first = strategy.levels[0][1]
             return ", ".join(_level(size, weight / first, strategy.size) for size, weight in strategy.levels)
         case Stack(parts=(Diagonal(), Matrix() as wide)):
-            return f"single cells, and {wide.rows:,} overlapping weighted sums"
+            return f"single cells, and {wide.rows:,} overlapping weighted sum{'s' * (wide.rows > 1)}"
         case Matrix():
-            return f"{strategy.rows:,} weighted sums of many cells, the best there are"
+            return f"{strategy.rows:,} weighted sums of many cells, close to the best there are"
         case _:
             return f"{strategy.rows:,} sums"
 

@@ -106,7 +106,10 @@ def notes(layout: Layout) -> list[str]:
     if not unit.is_row:
         told.append(f"rows are counted, of each person at most {unit.rows:,}")
     if layout.told.rules:
-        told.append("rows that break a rule are left out of every table; impossible cells are not listed")
+        where = (
+            "count in exact totals, and so in other cells" if layout.told.invariants else "are left out of every table"
+        )
+        told.append(f"rows that break a rule {where}; impossible cells are not listed")
     if layout.told.hierarchy is not None:
         kept = layout.told.hierarchy.elsewhere
         where = "have places of their own, without a label" if kept else "are left out of every table"
@@ -134,7 +137,7 @@ def card_page(data: dict[str, Any]) -> str:
         f"<td>{each['expected_error']['cell']:.3g}</td><td>{each['expected_error']['total']:.3g}</td></tr>"
         for each in data["levels"]
     )
-    exact_part = "".join(f"<p><strong>{_text(words)}.</strong></p>" for words in data["exact"])
+    exact_part = "".join(f"<p><strong>{_text(words[0].upper() + words[1:])}.</strong></p>" for words in data["exact"])
     listed = "".join(f"<li>{_text(note)}</li>" for note in data["notes"])
     columns = "".join(f"<dt>{_text(name)}</dt><dd>{_text(words)}</dd>" for name, words in data["columns"].items())
     return f"""<!doctype html>

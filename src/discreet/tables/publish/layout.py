@@ -94,6 +94,15 @@ class Layout:
             kinds=int(groups.max()) + 1,
         )
 
+    def totals(self, level: int) -> Nodes:
+        """The number of rows of each place of a level, whatever they are like: of cells that cannot be, too.
+
+        An exact total must tell of places alone. Were rows that break a rule left out of it, rules could be written
+        that single out anybody.
+        """
+        places = self.strategy(level, np.zeros(self.cells, dtype=np.int64))
+        return replace(places, groups=np.zeros(len(self.possible), dtype=np.int64))
+
     def cell_labels(self) -> list[tuple[str, tuple[Label, ...], Wholes]]:
         """For each attribute its name, its labels, and which of them each possible cell has."""
         shape = tuple(axis.size for _, axis in self.attributes)

@@ -84,7 +84,7 @@ def _declared(layout: Layout, curator: Curator) -> str:
 
     Returns the id that the exact totals are stored under: another plan's totals have another.
     """
-    version, names = layout.version, ", ".join(layout.told.invariants)
+    version, names = layout.version, ", ".join(layout.told.invariants)[:100]
     digest = hashlib.sha256(json.dumps(layout.to_data(), sort_keys=True).encode()).hexdigest()[:16]
     return curator.ledger.invariant(
         version.table, version.number, words=f"exact totals of {names} in published tables, plan {digest}"
@@ -110,7 +110,7 @@ def _count_totals(layout: Layout, release: str, curator: Curator) -> Integers:
     try:
         tables = tables_of(curator, version, joined)
         (exact_counts,) = curator.engine.count(cells, Region.whole(), tables=tables).exact_values
-        return layout.strategy(level, np.zeros(layout.cells, dtype=np.int64)).apply(exact_counts)
+        return layout.totals(level).apply(exact_counts)
     except Exception:  # whatever it was may quote a cell: say one constant thing
         curator.ledger.fail(release)
         raise QueryFailed from None

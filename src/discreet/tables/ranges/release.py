@@ -156,6 +156,7 @@ def release(
         "column": ruler.column.name,
         "edges": _edges(ruler),
         "only": wanted.only,
+        "name": wanted.strategy,
         "adaptive": wanted.strategy == "adaptive",
         "strategy": keeping.kept(quoted.planned.strategy),
         "mean_variance": quoted.planned.mean_variance,
@@ -242,6 +243,8 @@ def _stored(
     for held, _, told in sorted(found, key=lambda each: (events.loss(each[1]).rho, each[0]), reverse=True):
         if told["only"] and not wanted.only and terms is not None:
             continue  # who pays gets what can be read for ever
+        if wanted.strategy not in ("best", told["name"]):
+            continue
         made = replace(_read(told, held, ruler, version=version, curator=curator, cached=True), asked=places)
         if made.tells(places):
             return made
