@@ -33,7 +33,7 @@ from discreet.publishing import Publishing
 from discreet.question import Question, wish_of
 from discreet.release import Release
 from discreet.schema.edit import add_table, set_keys
-from discreet.schema.file import NAME, ProjectFile, read_file
+from discreet.schema.file import NAME, read_file
 from discreet.schema.schema import Table, closest
 from discreet.sql.asked import Asked
 from discreet.sql.read import read, read_batch
@@ -56,7 +56,7 @@ class Project(Publishing):
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.file: ProjectFile = read_file(folder / NAME)
+        self.file = read_file(folder / NAME)
 
     @staticmethod
     def find(path: str | PathLike[str]) -> Project:
@@ -284,11 +284,12 @@ class Project(Publishing):
             curator=self.curator,
             asker=asker,
             order=[column.name for column in self.table(name).schema.columns],
-            public=None if public is None else self._public(public),
+            public=None if public is None else self.public(public),
             progress=progress or silent,
         )
 
-    def _public(self, name: str) -> PublicTable:
+    def public(self, name: str) -> PublicTable:
+        """A declared table that is public, to be read."""
         read = self.versions.catalog()[self.table(name).name].public
         if read is None:
             raise UsageError(f"{name!r} is not public", hint="declare it with public = true, if it is")

@@ -7,37 +7,50 @@ one unit and keep these totals, and every charge counts double (`ledger.invarian
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from typing import Any
 
 from discreet.accounting.region import Region
 from discreet.curator import Curator, Version
 from discreet.engines.engine import Tables
-from discreet.errors import QueryFailed
+from discreet.errors import LedgerFault, QueryFailed
 from discreet.mechanisms.addition import Integers
 from discreet.mechanisms.strategy.strategy import Strategy
 from discreet.packing import packed, unpacked
 from discreet.plan.cells import Axis, Cells
-from discreet.plan.relation import Scan
+from discreet.plan.relation import Plan, Scan
 from discreet.plan.statistics import Rows
 
 
 def published(
-    curator: Curator, version: Version, axes: tuple[Axis, ...], strategy: Strategy, *, words: str
-) -> tuple[str, Integers]:
-    """Exact totals of the rows in cells of some axes, and the id that they are stored under. Stored ones stay.
+    curator: Curator,
+    version: Version,
+    axes: tuple[Axis, ...],
+    totals: Strategy,
+    *,
+    id_: str,
+    plan: Plan | None = None,
+    publics: Mapping[int, Any] | None = None,
+) -> Integers:
+    """Exact totals of the rows in cells of some axes, of an invariant that was declared. Those stored first stay.
+
+    `plan`: where rows come from, if not from the declared table as it is; `publics`: the tables it joins.
 
     Guarantee: none for the presence of a unit. For neighbours that change one unit and agree on these totals: nothing
         is lost here, since what is shown is the same for both.
     """
     ledger = curator.ledger
-    id_ = ledger.invariant(version.table, version.number, words=words)
+    declared = ledger.refresh().invariants.get(id_)
+    if declared is None or (declared.table, declared.version) != (version.table, version.number):
+        raise LedgerFault("exact totals that were not declared")
     if id_ not in ledger.state.answers:
         scan = Scan(table=version.table, version=version.number)
-        cells = Cells(plan=scan, axes=axes, statistics=(Rows(),))
-        tables = Tables(files={scan: curator.folder / version.file})
+        cells = Cells(plan=plan or scan, axes=axes, statistics=(Rows(),))
+        tables = Tables(files={scan: curator.folder / version.file}, publics=publics or {})
         try:
             (exact_counts,) = curator.engine.count(cells, Region.whole(), tables=tables).exact_values
-            totals = strategy.apply(exact_counts)
+            found = totals.apply(exact_counts)
         except Exception:  # whatever it was may quote a cell: say one constant thing
             raise QueryFailed from None
-        ledger.store(id_, json.dumps(packed(totals)))
-    return id_, unpacked(json.loads(ledger.answer(id_)))
+        ledger.store(id_, json.dumps(packed(found)))
+    return unpacked(json.loads(ledger.answer(id_)))

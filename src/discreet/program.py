@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -35,7 +35,7 @@ from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.packing import packed, unpacked
 from discreet.plan.cells import Axis, Cells
 from discreet.plan.price import Price, event_of
-from discreet.plan.relation import Scan
+from discreet.plan.relation import Plan, Scan, scans
 from discreet.plan.stability import reach, sensitivity
 from discreet.plan.statistics import Rows
 
@@ -49,7 +49,16 @@ class Program:
     Shares are parts of the reservation: of its rho, or of its epsilon where it is pure.
     """
 
-    def __init__(self, curator: Curator, version: Version, reservation: str) -> None:
+    def __init__(
+        self,
+        curator: Curator,
+        version: Version,
+        reservation: str,
+        *,
+        plan: Plan | None = None,
+        publics: Mapping[int, Any] | None = None,
+    ) -> None:
+        """`plan`: where rows come from, if not from the declared table as it is; `publics`: the tables it joins."""
         self.version = version
         self.id = reservation
         self._curator = curator
@@ -61,8 +70,12 @@ class Program:
         #: What shares went to: describing, selecting, measuring.
         self.shares: dict[str, Fraction] = {}
         scan = Scan(table=version.table, version=version.number)
-        self.moves = sensitivity(Rows(), reach(scan, {version.table: version.schema}), touched=1)
-        self._scan = scan
+        self._plan: Plan = plan or scan
+        found = reach(self._plan, {version.table: version.schema})
+        if found.rows != version.schema.unit.rows or scans(self._plan) != [scan]:
+            raise ValueError("a plan that gives somebody more rows, or reads another table")
+        self.moves = sensitivity(Rows(), found, touched=1)
+        self._tables = Tables(files={scan: curator.folder / version.file}, publics=publics or {})
 
     @property
     def event(self) -> Reserved:
@@ -129,12 +142,12 @@ class Program:
         Guarantee: the step's loss is the sum of the laws' losses, for neighbours under the version's unit.
         Because: each strategy says, by its own columns, how far such a unit moves what it measures.
         """
-        cells = Cells(plan=self._scan, axes=axes, statistics=(Rows(),))
+        cells = Cells(plan=self._plan, axes=axes, statistics=(Rows(),))
         rows = self.version.schema.unit.rows
         moves = [strategy.moves(rows) for strategy, _ in parts]
 
         def draw(curator: Curator) -> tuple[Any, Event]:
-            (exact_counts,) = curator.engine.count(cells, Region.whole(), tables=self._tables()).exact_values
+            (exact_counts,) = curator.engine.count(cells, Region.whole(), tables=self._tables).exact_values
             drawn = [
                 curator.add(law, strategy.apply(exact_counts), own)
                 for (strategy, law), own in zip(parts, moves, strict=True)
@@ -155,10 +168,7 @@ class Program:
 
     def read(self, axes: tuple[Axis, ...]) -> Coded:
         """The rows as numbers of cells, for `Cut` alone."""
-        return self._curator.engine.coded(self._scan, axes, Region.whole(), tables=self._tables())
-
-    def _tables(self) -> Tables:
-        return Tables(files={self._scan: self._curator.folder / self.version.file})
+        return self._curator.engine.coded(self._plan, axes, Region.whole(), tables=self._tables)
 
     def step(
         self, of: Any, event: Event, draw: Callable[[Curator], tuple[Any, Event]], *, word: str = "measuring"

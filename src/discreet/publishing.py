@@ -6,24 +6,38 @@ Short methods, one for each verb; what they do lies in `tables` and `answers`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from discreet.accounting.guarantee import Guarantee
 from discreet.answers.sql import Asker
 from discreet.curator import Curator, Version
 from discreet.errors import UsageError
 from discreet.question import Question
+from discreet.schema.file import ProjectFile
 from discreet.schema.schema import Table, closest
 
 if TYPE_CHECKING:
+    from discreet.answers.reconcile.agreement import Agreement
+    from discreet.sql.catalog import PublicTable
+    from discreet.tables.marginals.asking import Priced
+    from discreet.tables.marginals.release import Marginals
+    from discreet.tables.publish.publish import Quote as PublishQuote
+    from discreet.tables.publish.published import Published
     from discreet.tables.ranges.reading import Ranges
     from discreet.tables.ranges.release import Quote as RangesQuote
+    from discreet.tables.stream.stream import Stream
 
 
 class Publishing(ABC):
     """The verbs of a project that publish tables; `Project` has the rest."""
+
+    file: ProjectFile
+
+    @abstractmethod
+    def table(self, name: str) -> Table: ...
 
     @property
     @abstractmethod
@@ -34,6 +48,9 @@ class Publishing(ABC):
 
     @abstractmethod
     def private(self, name: str) -> Table: ...
+
+    @abstractmethod
+    def public(self, name: str) -> PublicTable: ...
 
     @abstractmethod
     def asker(self, analyst: str | None) -> Asker: ...
@@ -114,6 +131,146 @@ class Publishing(ABC):
         version = self.known_version(self.private(name).name)
         terms = Terms.of(epsilon, delta)
         return quote(wanted, terms, version=version, guarantee=self.guarantee(name), curator=self.curator)
+
+    def marginals(
+        self,
+        name: str,
+        columns: Sequence[str] = (),
+        *,
+        epsilon: object,
+        delta: object = None,
+        confidence: object = "0.95",
+        analyst: str | None = None,
+        fresh: bool = False,
+        **wish: Any,
+    ) -> Marginals:
+        """All tables of up to `order` columns (2 unless said), consistent with each other. Charged once.
+
+        `columns`: else all whose values are declared. `wish`: order, exactly, tables (names, or names to weights),
+        objective; see `tables.marginals.asking.Wanted`. The same wish again is read back, free.
+        """
+        from discreet.tables.marginals.asking import Wanted, ask
+        from discreet.tables.reserving import Terms
+
+        asker = self.asker(analyst)
+        wanted, terms = Wanted.of(columns, **wish), Terms.of(epsilon, delta)
+        declared = [column.name for column in self.private(name).schema.columns]
+        return ask(
+            wanted,
+            terms,
+            version=self.version(name),
+            guarantee=self.guarantee(name),
+            curator=self.curator,
+            asker=asker,
+            declared=declared,
+            confidence=confidence,
+            fresh=fresh,
+        )
+
+    def plan_marginals(
+        self, name: str, columns: Sequence[str] = (), *, epsilon: object, delta: object = None, **wish: Any
+    ) -> Priced:
+        """What marginals would cost and how exact they would be. Free."""
+        from discreet.tables.marginals.asking import Wanted, priced
+        from discreet.tables.reserving import Terms
+
+        wanted, terms = Wanted.of(columns, **wish), Terms.of(epsilon, delta)
+        declared = [column.name for column in self.private(name).schema.columns]
+        version, guarantee = self.known_version(name), self.guarantee(name)
+        return priced(wanted, terms, version=version, guarantee=guarantee, curator=self.curator, declared=declared)
+
+    def publish(
+        self,
+        plan: str | PathLike[str] | Mapping[str, Any],
+        *,
+        epsilon: object,
+        delta: object = None,
+        to: str | PathLike[str] | None = None,
+        confidence: object = "0.95",
+        analyst: str | None = None,
+        fresh: bool = False,
+        force: bool = False,
+        progress: Callable[[str, float], None] | None = None,
+    ) -> Published:
+        """Tables of places and attributes that add up exactly. Charged once; the same plan again is free."""
+        from discreet.tables.publish.publish import publish, silent, told_of
+        from discreet.tables.publish.published import check_folder
+
+        asker, told = self.asker(analyst), told_of(plan)
+        name = self.private(told.table).name
+        if to is not None:
+            check_folder(Path(to), force=force)
+        made = publish(
+            told,
+            epsilon=epsilon,
+            delta=delta,
+            version=self.version(name),
+            guarantee=self.guarantee(name),
+            curator=self.curator,
+            asker=asker,
+            publics=self.public,
+            confidence=confidence,
+            fresh=fresh,
+            progress=progress or silent,
+        )
+        if to is not None:
+            made.write(to, force=force)
+        return made
+
+    def plan_publish(
+        self, plan: str | PathLike[str] | Mapping[str, Any], *, epsilon: object, delta: object = None
+    ) -> PublishQuote:
+        """What a plan would cost and how exact it would be. Free."""
+        from discreet.tables.publish.publish import quote, told_of
+
+        told = told_of(plan)
+        name = self.private(told.table).name
+        return quote(
+            told,
+            epsilon=epsilon,
+            delta=delta,
+            version=self.known_version(name),
+            guarantee=self.guarantee(name),
+            curator=self.curator,
+            publics=self.public,
+        )
+
+    def stream(
+        self,
+        name: str,
+        stream: str,
+        *,
+        epsilon: object = None,
+        delta: object = None,
+        horizon: object = None,
+        contributions: object = None,
+        analyst: str | None = None,
+    ) -> Stream:
+        """Totals of a table, step by step: started and charged once, with an epsilon; else the stream of that name."""
+        from discreet.tables.stream import verbs
+
+        return verbs.stream(
+            self,
+            name,
+            stream,
+            epsilon=epsilon,
+            delta=delta,
+            horizon=horizon,
+            contributions=contributions,
+            analyst=analyst,
+        )[0]
+
+    def reconcile(self, name: str, releases: Sequence[str] = (), *, whole: bool = False) -> Agreement:
+        """What a table's released answers, or these of them, would be if they agreed. Free: it reads them alone."""
+        from discreet.answers.reconcile.agreement import agree
+
+        return agree(
+            self.known_version(self.private(name).name),
+            curator=self.curator,
+            reads=lambda text: self.sql(text).asked,
+            only=releases,
+            wholes=whole,
+        )
 
 
 def _free(name: str, taken: Sequence[str]) -> str:

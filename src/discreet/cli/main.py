@@ -25,7 +25,10 @@ from discreet.cli.check import check
 from discreet.cli.flags import HERE, Confidence, Delta, Epsilon, Folder, Ignored, Json, Within, one_of, writable
 from discreet.cli.histogram import histogram
 from discreet.cli.ledger import ledger_app
+from discreet.cli.marginals import marginals
+from discreet.cli.publish import publish
 from discreet.cli.ranges import ranges
+from discreet.cli.reconcile import reconcile
 from discreet.cli.survey import survey_app
 from discreet.cli.synth import synth_app
 from discreet.errors import BudgetExceeded, DiscreetError, Refused, UsageError
@@ -47,7 +50,10 @@ app.add_typer(survey_app, name="survey")
 app.add_typer(attack_app, name="attack")
 app.command()(bounds)
 app.command()(histogram)
+app.command()(marginals)
+app.command()(publish)
 app.command()(ranges)
+app.command()(reconcile)
 app.command()(anonymize)
 app.command()(check)
 app.command()(audit)
@@ -57,7 +63,7 @@ app.command()(audit)
 STOPPED = 130
 #: Verbs that charge nothing, so that nothing needs to be said of charges when one breaks off.
 FREE = frozenset(
-    {"init", "add", "refresh", "forget", "explain", "budget", "version"}
+    {"init", "add", "refresh", "forget", "explain", "budget", "version", "reconcile"}
     | {"ledger verify", "ledger show", "ledger export", "synth sample"}
     | {"survey", "audit", "anonymize", "attack", "check"}
 )

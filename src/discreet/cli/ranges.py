@@ -10,6 +10,7 @@ import typer
 from rich.table import Table as RichTable
 
 from discreet.cli import show
+from discreet.cli import stream as following
 from discreet.cli.flags import HERE, Confidence, Folder, Json, writable
 from discreet.errors import UsageError
 
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
 
 def ranges(
     table: Annotated[str, typer.Argument(help="A declared table.")],
-    column: Annotated[str, typer.Argument(help="A column of numbers or dates with bounds.")],
+    column: Annotated[
+        str | None, typer.Argument(help="A column of numbers or dates with bounds; with --next, a label of the step.")
+    ] = None,
     epsilon: Annotated[str | None, typer.Option("--epsilon", help="What to spend; without it, read a release.")] = None,
     delta: Annotated[str | None, typer.Option("--delta", help="With it: Gaussian noise for (epsilon, delta).")] = None,
     file: Annotated[
@@ -36,6 +39,13 @@ def ranges(
         bool, typer.Option("--only", help="Plan for these ranges alone: more exact, but no others.")
     ] = False,
     whole: Annotated[bool, typer.Option("--whole", help="Whole numbers, none below 0, that add up.")] = False,
+    stream: Annotated[str | None, typer.Option("--stream", help="Totals that go on step by step: their name.")] = None,
+    step: Annotated[bool, typer.Option("--next", help="Take the stream's next step from the newest version.")] = False,
+    horizon: Annotated[str | None, typer.Option("--horizon", help="How many steps the stream will have.")] = None,
+    contributions: Annotated[
+        str | None, typer.Option("--contributions", help="How many rows of a person a stream counts, ever.")
+    ] = None,
+    streams: Annotated[bool, typer.Option("--streams", help="List the streams of the table.")] = False,
     confidence: Confidence = "0.95",
     analyst: Annotated[str | None, typer.Option("--analyst", help="Who asks.")] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Measure anew, and pay.")] = False,
@@ -51,12 +61,41 @@ def ranges(
     found = discreet.open(project)
     writable(csv_file, found)
     confidence_of(confidence)
+    pairs = [_pair(text) for text in between or ()]
+    if streams or stream is not None:
+        _refuse_beside_streams(file=file, quantile=quantile, only=only, whole=whole, fresh=fresh)
+        if stream is None:
+            following.listed(found, table, as_json=as_json)
+            return
+        following.run(
+            found,
+            table,
+            stream,
+            step=step,
+            label=column,
+            epsilon=epsilon,
+            delta=delta,
+            horizon=horizon,
+            contributions=contributions,
+            between=pairs,
+            confidence=confidence,
+            plan=plan,
+            analyst=analyst,
+            csv_file=csv_file,
+            as_json=as_json,
+        )
+        return
+    if column is None or step or horizon is not None or contributions is not None:
+        raise UsageError(
+            "which column?" if column is None else "--next, --horizon and --contributions go with --stream",
+            hint="discreet ranges patients age --epsilon 1, or --stream NAME",
+        )
     quantiles = [quantile_of(each) for each in quantile or ()]
     if only and quantiles:
         raise UsageError("a release for these ranges alone tells no quantiles", hint="leave --only out")
     if file is not None and between:
         raise UsageError("--ranges and --between say the same thing twice", hint="give one of the two")
-    asked: Any = file if file is not None else [_pair(text) for text in between] if between else None
+    asked: Any = file if file is not None else pairs or None
     more: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "ranges": asked}
     more |= {"strategy": strategy, "seconds": seconds, "only": only}
     if plan:
@@ -70,6 +109,12 @@ def ranges(
     if csv_file is not None:
         _write(csv_file, made.ruler.column.name, data["rows"])
     show.out(data, _words(made, data, found.budget(table)), as_json=as_json)
+
+
+def _refuse_beside_streams(**given: Any) -> None:
+    for name, value in given.items():
+        if value:
+            raise UsageError(f"--{'ranges' if name == 'file' else name} means nothing to a stream", hint="leave it out")
 
 
 def _pair(text: str) -> tuple[str, str]:

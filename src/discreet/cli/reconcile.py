@@ -35,19 +35,12 @@ def reconcile(
 ) -> None:
     """Make the released answers of a table agree with each other. Free."""
     import discreet
-    from discreet.answers.reconcile.agreement import agree
 
     found = discreet.open(project)
     writable(csv, found)
     table, releases = _named(found, list(words or []))
     with show.progress("reconciling"):
-        told = agree(
-            found.known_version(table),
-            curator=found.curator,
-            reads=lambda text: found.sql(text).asked,
-            only=releases,
-            wholes=whole,
-        )
+        told = found.reconcile(table, releases, whole=whole)
     if csv is not None:
         _write(told, csv)
     show.out(told.to_data(), _shown(told), as_json=as_json)

@@ -88,7 +88,7 @@ class Counted:
 def alone(folder: Path, *, wait: bool) -> Iterator[None]:
     """Hold one stream's folder against every other process; refused, or waited for, where another holds it."""
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _make_folder(folder)
         descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as problem:
         raise _unwritable(problem) from None
@@ -161,6 +161,18 @@ def discard(file: Path) -> None:
 def states(folder: Path) -> list[Path]:
     """Every state in the folder of one stream."""
     return sorted(file for file in folder.iterdir() if file.name.endswith(_ENDING))
+
+
+def _make_folder(folder: Path) -> None:
+    """Make the folder, durably: a state is of no use in a folder that a power cut takes away."""
+    for each in (folder.parent, folder):
+        if not each.exists():
+            each.mkdir(mode=0o700, parents=True, exist_ok=True)
+            above = os.open(each.parent, os.O_RDONLY)
+            try:
+                os.fsync(above)
+            finally:
+                os.close(above)
 
 
 def _seal(text: str, people: bytes, seal: Seal) -> str:

@@ -9,7 +9,6 @@ from fractions import Fraction
 from typing import Any
 
 from discreet import exact
-from discreet.accounting import events
 from discreet.accounting.convert import rho_from_epsilon
 from discreet.accounting.events import Reserved
 from discreet.accounting.guarantee import Guarantee
@@ -84,13 +83,18 @@ def reserve(
     curator: Curator,
     asker: Asker,
     fresh: bool = False,
-) -> tuple[str, bool]:
-    """The id of the reservation: the one that is there for what is asked, or a new charge; and whether it was there."""
-    told = asked | {"table": version.table, "version": version.number, "event": events.to_data(event)}
+) -> tuple[str, Reserved, bool]:
+    """The reservation, one that is there for what is asked or a new charge, its event, and whether it was there.
+
+    What is asked for on the same terms is the same, whatever noise the ledger's state would have it bring by now: so
+    the event is that of the reservation, not always the one given.
+    """
+    told = asked | {"table": version.table, "version": version.number}
+    told |= {"epsilon": str(terms.epsilon), "delta": str(terms.delta)}
     question = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
     known = None if fresh else curator.ledger.reserved(version.table, version.number, question)
     if known is not None:
-        return known.id, True
+        return known.id, known.event, True
     charge = curator.ledger.charge(
         population=version.population,
         table=version.table,
@@ -103,4 +107,4 @@ def reserve(
         quota=asker.quota,
         once=not fresh,
     )
-    return charge.id, False
+    return charge.id, curator.ledger.reservation(charge.id).event, False

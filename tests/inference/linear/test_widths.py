@@ -150,6 +150,36 @@ def test_more_confidence_is_never_narrower_and_never_beyond_chernoff(weights, la
     assert widths == sorted(widths) and widths[0] >= 0
 
 
+@pytest.mark.parametrize("law", [*LAWS, DiscreteLaplace(scale=Fraction(900)), DiscreteGaussian(sigma2=Fraction(10**6))])
+def test_small_doubts_are_met_closely(law):
+    one = shape_of(np.array([[1.0]]))
+    for power, most in ((3, 1.01), (4, 1.01), (6, 1.06), (12, 1.25)):
+        confidence = 1 - Fraction(1, 10**power)
+        least = law.half_width(confidence)
+        assert least <= half_widths(one, law, confidence)[0] <= most * least + 0.1
+    many = half_widths(shape_of(np.full((1, 400), 0.05)), law, 1 - Fraction(1, 10**12))[0]
+    assert 7.13 <= many / np.sqrt(law.variance()) <= 9.5
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        DiscreteLaplace(scale=Fraction(1, 1000)),
+        DiscreteLaplace(scale=Fraction(1, 20)),
+        DiscreteLaplace(scale=Fraction(1, 4)),
+        DiscreteLaplace(scale=Fraction(10**12)),
+        DiscreteGaussian(sigma2=Fraction(1, 10**6)),
+        DiscreteGaussian(sigma2=Fraction(1, 20)),
+        DiscreteGaussian(sigma2=Fraction(10**24)),
+    ],
+)
+def test_noise_of_any_scale_has_widths(law):
+    for confidence in (Fraction(95, 100), 1 - Fraction(1, 10**10)):
+        width = half_widths(shape_of(np.array([[1.0]])), law, confidence)[0]
+        least = law.half_width(confidence)
+        assert least <= max(width, np.floor(width)) <= 1.25 * least + 0.99
+
+
 def test_no_ranges_have_no_widths():
     nothing = np.zeros(0, dtype=np.int64)
     assert solver(Identity(3)).half_widths(nothing, nothing, LAWS[0], Fraction(1, 2)).shape == (0,)

@@ -197,11 +197,12 @@ def test_regions_with_too_many_parts_are_refused() -> None:
     ]
     domain = Domain(columns={name: Allowed.interval(0, 10) for name in names})
     assert not reconcilable(Region(tuple(boxes)), domain)
+    assert Known(lecture(), domain).about(Region(tuple(boxes))) is None
     with pytest.raises(Refused, match="disjoint parts"):
         reconcile([Measured(region=Region(tuple(boxes)), value=1, variance=1.0)], domain)
 
 
-def thin() -> tuple[Domain, Region]:
+def thin() -> tuple[Domain, list[Measured]]:
     """Everybody but one possible record of 40^12: floats cannot tell it from everybody."""
     names = [f"c{number}" for number in range(12)]
     domain = Domain(columns={name: Allowed.interval(0, 40) for name in names})
@@ -219,6 +220,8 @@ def test_a_thin_difference_is_a_difference() -> None:
     assert len(known.reconciled.identities) == 12
     assert known.about(numbers[1].region).weights == {1: 1.0}
     assert known.reconciled.values[1] == 5.0
+    within = shape.containments()  # for floats each lies within the other
+    assert within[1, 0] and not within[0, 1]
 
 
 def test_without_the_proof_it_would_be_none(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,9 @@ from discreet.tables.stream.counters import law_of
 from discreet.tables.stream.width import deviation, half_width
 from tables.stream.visits import make, state
 
+#: Tables and steps are made once for all tests, on a machine that may be busy.
+pytestmark = pytest.mark.timeout(180)
+
 STEPS = 160
 DOUBT = 1e-7
 

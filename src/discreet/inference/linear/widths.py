@@ -37,25 +37,31 @@ _FINE_TERMS, _COARSE_TERMS = 1024, 16384
 _COARSE_DELTA = 0.008
 #: A doubt below this is met by Chernoff's bound.
 _LEAST_DOUBT = 1e-9
+#: Noise of a smaller variance is mostly 0; its law is too spiky for a series, and Chernoff's bound is below 1.
+_ALL_BUT_NONE = 0.01
 #: The share of the doubt that the wrapping may cost.
 _WRAPPED = 1e-4
 #: More than the rounding errors of the transform; and where logarithms are taken in single precision, for coarse noise
 #: and doubts that are not small.
 _ROUNDING, _SINGLE_ROUNDING, _SINGLE_DOUBT = 1e-12, 1e-5, 1e-3
-#: Sums that are inverted at a time.
-_CHUNK = 256
+#: Terms of all the sums that are inverted at a time.
+_CHUNK = 2**22
 
 
 def half_widths(shape: Shape, law: Law, confidence: Fraction) -> Floats:
     """For each sum a width that it stays within with this confidence."""
-    doubt = float(doubt_of(confidence))
+    doubt = max(float(doubt_of(confidence)), 1e-290)
+    if law.variance() <= 1e-9 * doubt:
+        # A noise is not 0 with a chance below its variance, and no strategy has a thousand million rows.
+        return np.zeros(len(shape.variance))
     lengths = np.sqrt(shape.variance * law.variance())
-    far = _chernoff(law, max(doubt, 1e-290))
-    if doubt < _LEAST_DOUBT:
-        return lengths * far
+    if doubt < _LEAST_DOUBT or law.variance() < _ALL_BUT_NONE:
+        return lengths * _chernoffs(shape, law, doubt)
     series = _series(law, doubt)
-    chunks = [slice(i, i + _CHUNK) for i in range(0, len(lengths), _CHUNK)]
+    chunk = max(1, _CHUNK // series.terms)
+    chunks = [slice(i, i + chunk) for i in range(0, len(lengths), chunk)]
     found = [series.widths(shape.kept[some], shape.times[some], shape.rest[some]) for some in chunks]
+    far = _chernoffs(shape, law, doubt) if doubt < _SINGLE_DOUBT else _chernoff(law, doubt)
     return np.asarray(lengths * np.minimum(np.concatenate(found) if found else np.zeros(0), far))
 
 
@@ -75,8 +81,8 @@ class _Series:
         # The remainder falls with the square of the terms, or with their fourth power: keep it small beside the doubt.
         smaller = max(1.0, 1e-3 / doubt)
         terms = min(_FINE_TERMS * smaller**0.5, 2**14) if self._fine else min(_COARSE_TERMS * smaller**0.25, 2**16)
-        self._terms = 1 << math.ceil(math.log2(terms * self._half / 12))
-        self._frequencies = np.arange(1, self._terms + 1) * (math.pi / self._half)
+        self.terms = 1 << math.ceil(math.log2(terms * self._half / 12))
+        self._frequencies = np.arange(1, self.terms + 1) * (math.pi / self._half)
         single = not self._fine and doubt >= _SINGLE_DOUBT
         self._turns: NDArray[Any] = (self._frequencies / self._deviation).astype(np.float32 if single else np.float64)
         self._delta, missed, self._smoothing, remainder = self._smooth()
@@ -97,7 +103,7 @@ class _Series:
             missed = 1e-3
             delta = math.sqrt(math.log(2 / missed) / 2) / self._deviation
             # |phi| <= 1 / (1 + s^2 / 2) for Laplace noise of any weights; a Gaussian's is smaller.
-            return delta, missed, np.ones(self._terms), 2 / math.pi / last**2
+            return delta, missed, np.ones(self.terms), 2 / math.pi / last**2
         # The sum of four uniforms: its transform is at most (4 / (s d))^4.
         delta = _COARSE_DELTA
         quarter = self._frequencies * (delta / 4)
@@ -115,16 +121,16 @@ class _Series:
     def widths(self, kept: Floats, times: Floats, rest: Floats) -> Floats:
         """The first place of a fine grid where enough of the law lies within, and Z's reach on top."""
         kind = self._turns.dtype
-        logs = rest.astype(kind) @ self._table if rest.any() else np.zeros((len(rest), self._terms), dtype=kind)
+        logs = rest.astype(kind) @ self._table if rest.any() else np.zeros((len(rest), self.terms), dtype=kind)
         look = self._interpolated if self._fine else self._logs
         for weights, counts in zip(kept.T.astype(kind), times.T.astype(kind), strict=True):
             some = slice(None) if weights.all() else np.flatnonzero(weights)
             logs[some] += counts[some, None] * look(weights[some, None])
-        terms = np.exp(logs) * (self._smoothing * (2 / math.pi) / np.arange(1, self._terms + 1))
+        terms = np.exp(logs) * (self._smoothing * (2 / math.pi) / np.arange(1, self.terms + 1))
         # The sum over j of terms_j sin(pi j u / half) at the places u = 2 m half / size, m = 0 .. size / 2.
-        size = (4 if self._fine else 2) * self._terms
+        size = (4 if self._fine else 2) * self.terms
         padded = np.zeros((len(kept), size // 2 + 1), dtype=np.complex128)
-        padded[:, 1 : self._terms + 1] = terms * -0.5j
+        padded[:, 1 : self.terms + 1] = terms * -0.5j
         within = np.fft.irfft(padded, size, axis=1)[:, : size // 2 + 1] * size
         within += np.arange(size // 2 + 1) * (2 / size)
         # Rounding makes it wave where it is flat: the last place that is too low decides.
@@ -166,7 +172,33 @@ def _chernoff(law: Law, doubt: float) -> float:
     deviation = math.sqrt(law.variance())
     if isinstance(law, DiscreteGaussian):
         return math.sqrt(2 * math.log(2 / doubt) * float(law.sigma2)) / deviation
-    most = 2 * math.asinh(1 / (math.sqrt(2) * deviation)) * deviation  # where the bound is infinite
-    rates = most * (1 - np.geomspace(1e-6, 0.9, 400))
-    logs = -np.log1p(-2 * law.variance() * np.sinh(rates / deviation / 2) ** 2)
-    return float(np.min((math.log(2 / doubt) + logs) / rates))
+    rates = _most_rate(law) * (1 - np.geomspace(1e-6, 0.9, 400))
+    return float(np.min((math.log(2 / doubt) + _log_moments(law, rates)) / rates))
+
+
+def _chernoffs(shape: Shape, law: Law, doubt: float) -> Floats:
+    """The same for each sum, with what is known of its weights.
+
+    Because: divided by w^2 the logarithms are convex in log w, so between two places of the grid they lie below the
+    line; weights below the grid count as larger ones.
+    """
+    if isinstance(law, DiscreteGaussian):
+        return np.full(len(shape.variance), _chernoff(law, doubt))
+    rates = np.concatenate([_most_rate(law) * (1 - np.geomspace(1e-6, 0.9, 100)), np.geomspace(1, 100, 100)])
+    places = grid()[:, None]
+    inside = places * rates < _most_rate(law) * (1 - 1e-9)
+    logs = np.where(inside, _log_moments(law, np.where(inside, places * rates, 0.0)) / places**2, 1e200)
+    whole = shape.whole()
+    whole[whole < 1e-15] = 0.0  # a rounding error is no weight
+    return np.asarray(np.min((math.log(2 / doubt) + whole @ logs) / rates, axis=1) * (1 + 1e-9))
+
+
+def _most_rate(law: DiscreteLaplace) -> float:
+    """The rate, for one standard deviation, at which E exp(rate * X) is infinite: 1 / scale."""
+    return math.sqrt(law.variance()) / float(law.scale)
+
+
+def _log_moments(law: DiscreteLaplace, rates: Floats) -> Floats:
+    """log E exp(rate * X / deviation)."""
+    deviation = math.sqrt(law.variance())
+    return np.asarray(-np.log1p(-np.minimum(2 * law.variance() * np.sinh(rates / deviation / 2) ** 2, 1 - 1e-15)))

@@ -13,7 +13,6 @@ import numpy as np
 from discreet.inference.reconcile.axes import Flags, Floats, Integers
 from discreet.inference.reconcile.geometry import Geometry
 
-
 #: A region with more than this many within it is compared with those directly within it only.
 MOST_INSIDE = 256
 

@@ -14,7 +14,7 @@ from discreet.inference.reconcile.factor import Relation
 from discreet.inference.reconcile.fit import Fit, fit
 from discreet.inference.reconcile.geometry import Geometry, geometry
 from discreet.inference.reconcile.measured import ROWS, Domain, Estimate, Identity, Measured, Reconciled
-from discreet.inference.reconcile.pieces import pieces
+from discreet.inference.reconcile.pieces import pieces, reconcilable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,8 +101,10 @@ class Known:
     def about(self, region: Region, family: str = ROWS) -> Estimate | None:
         """The best linear unbiased estimate of one more number; None if the measured ones do not determine it.
 
-        A region that nobody can be in has the number 0, exactly.
+        A region that nobody can be in has the number 0, exactly; one of too many parts counts as not determined.
         """
+        if not reconcilable(region, self.domain):
+            return None
         if family not in self.families:
             return None if pieces(region, self.domain) else NOBODY
         own = self.families[family]

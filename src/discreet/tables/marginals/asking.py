@@ -184,7 +184,9 @@ def ask(
     sure = confidence_of(confidence)
     price = priced(wanted, terms, version=version, guarantee=guarantee, curator=curator, declared=declared)
     asked = {"marginals": price.planned.wish.to_data(), "columns": [column.name.lower() for column in price.columns]}
-    id_, known = reserve(asked, price.event, terms, version=version, curator=curator, asker=asker, fresh=fresh)
+    id_, event, known = reserve(asked, price.event, terms, version=version, curator=curator, asker=asker, fresh=fresh)
+    if event != price.event:
+        price = replace(price, event=event, planned=plan(price.planned.wish, gaussian=event.epsilon is None))
     return release_marginals(
         Program(curator, version, id_),
         [column.name for column in price.columns],

@@ -12,7 +12,7 @@ from discreet.mechanisms.strategy.strategy import Strategy
 from discreet.tables.workload import AllRanges, GivenRanges, Prefixes, Product, Workload
 
 #: Beyond so many cells the singular values of given ranges are bounded, not computed.
-_DENSE = 2048
+_DENSE = 1024
 
 
 def mean_variance(workload: Workload, solver: Solver) -> float:

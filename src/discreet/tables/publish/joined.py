@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from discreet.curator import Curator, Version
-from discreet.engines.engine import Tables
+from discreet.curator import Version
 from discreet.plan.cells import Axis
 from discreet.plan.expressions import Code, Expression
-from discreet.plan.relation import JoinPublic, Plan, Scan, brought, matched
-from discreet.plan.stability import reach
-from discreet.program import Program
+from discreet.plan.relation import JoinPublic, Scan, brought, matched
 from discreet.schema.column import Category, Column, domain
 from discreet.sql.catalog import PublicTable, coded, meets
 from discreet.sql.typed import typed
@@ -78,33 +75,14 @@ def joined_axis(told: Told, column: Column, key: Column, public: PublicTable) ->
     return axis, joined
 
 
-def source_of(version: Version, joined: Joined | None) -> Plan:
-    """Where rows come from: the declared table, or that with its places."""
-    scan = Scan(table=version.table, version=version.number)
-    return scan if joined is None else joined.plan(scan)
+def source_of(version: Version, joined: Joined | None) -> dict[str, Any]:
+    """Where a program's rows come from: the declared table as it is, or joined with the table of its places.
 
-
-def tables_of(curator: Curator, version: Version, joined: Joined | None) -> Tables:
-    """Where the tables lie."""
-    scan = Scan(table=version.table, version=version.number)
-    publics = {} if joined is None else {_PLACE: joined.rows}
-    return Tables(files={scan: curator.folder / version.file}, publics=publics)
-
-
-class PlacedProgram(Program):
-    """A program over a declared table whose rows are told their places by a public table.
-
-    Guarantee: as `Program`'s. Because: a row meets at most one row of the public table and is kept where it meets none,
-        so a unit has as many rows as before; `reach` derives it, and another number is refused.
+    A row meets at most one row of the public table, and is kept where it meets none: `reach` says so to the program.
     """
-
-    def __init__(self, curator: Curator, version: Version, reservation: str, joined: Joined) -> None:
-        super().__init__(curator, version, reservation)
-        plan = source_of(version, joined)
-        if reach(plan, {version.table: version.schema}).rows != version.schema.unit.rows:
-            raise ValueError("a join that gives somebody more rows")
-        self._scan = plan  # type: ignore[assignment]
-        self._joined = joined
-
-    def _tables(self) -> Tables:
-        return tables_of(self._curator, self.version, self._joined)
+    if joined is None:
+        return {}
+    return {
+        "plan": joined.plan(Scan(table=version.table, version=version.number)),
+        "publics": {_PLACE: joined.rows},
+    }

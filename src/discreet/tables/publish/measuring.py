@@ -10,16 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.accounting.region import Region
 from discreet.answers.sql import Asker
 from discreet.curator import Curator
-from discreet.errors import QueryFailed
+from discreet.invariant import published
 from discreet.mechanisms.addition import Integers
-from discreet.packing import packed, unpacked
-from discreet.plan.cells import Cells
-from discreet.plan.statistics import Rows
 from discreet.program import Program
-from discreet.tables.publish.joined import PlacedProgram, source_of, tables_of
+from discreet.tables.publish.joined import source_of
 from discreet.tables.publish.layout import Layout
 from discreet.tables.publish.paying import Price, laws_of, question_of, refuse_before_declaring, reserve
 
@@ -55,8 +51,7 @@ def measure(layout: Layout, price: Price, *, curator: Curator, asker: Asker, fre
     declared = _declared(layout, curator) if layout.told.invariants else None
     held = reserve(layout, price, curator, asker, question=question, fresh=fresh) if known is None else known.id
     progress("counting", 0.1)
-    joined = layout.places.joined
-    program = Program(curator, version, held) if joined is None else PlacedProgram(curator, version, held, joined)
+    program = Program(curator, version, held, **source_of(version, layout.places.joined))
     parts = [
         (layout.strategy(level, query.groups), law)
         for level, queries in enumerate(layout.queries)
@@ -68,7 +63,7 @@ def measure(layout: Layout, price: Price, *, curator: Curator, asker: Asker, fre
         tuple(_by_nodes(next(drawn), tree.sizes[level], query.kinds) for query in queries)
         for level, queries in enumerate(layout.queries)
     )
-    totals = None if declared is None else _totals(layout, declared, held, curator)
+    totals = None if declared is None else _totals(layout, declared, curator)
     program.finish(json.dumps({"kind": "publish", "levels": list(layout.levels)}))
     progress("measured", 0.5)
     return Noisy(release=held, values=values, totals=totals, cached=known is not None)
@@ -91,26 +86,10 @@ def _declared(layout: Layout, curator: Curator) -> str:
     )
 
 
-def _totals(layout: Layout, declared: str, release: str, curator: Curator) -> NDArray[np.int64]:
-    """The exact totals that the plan declares, by the nodes of the lowest level: the first that are stored stand.
-
-    The ledger holds their declaration, and counts every loss for it, before they are read here.
-    """
-    ledger = curator.ledger
-    if declared not in ledger.refresh().answers:
-        ledger.store(declared, json.dumps(packed(_count_totals(layout, release, curator))))
-    return unpacked(json.loads(ledger.answer(declared))).astype(np.int64)
-
-
-def _count_totals(layout: Layout, release: str, curator: Curator) -> Integers:
-    version, joined = layout.version, layout.places.joined
-    cells = Cells(plan=source_of(version, joined), axes=layout.axes, statistics=(Rows(),))
+def _totals(layout: Layout, declared: str, curator: Curator) -> NDArray[np.int64]:
+    """The exact totals that the plan declares, by the nodes of the lowest level: the first that are stored stand."""
     level = layout.known
     assert level is not None
-    try:
-        tables = tables_of(curator, version, joined)
-        (exact_counts,) = curator.engine.count(cells, Region.whole(), tables=tables).exact_values
-        return layout.totals(level).apply(exact_counts)
-    except Exception:  # whatever it was may quote a cell: say one constant thing
-        curator.ledger.fail(release)
-        raise QueryFailed from None
+    source = source_of(layout.version, layout.places.joined)
+    found = published(curator, layout.version, layout.axes, layout.totals(level), id_=declared, **source)
+    return found.astype(np.int64)

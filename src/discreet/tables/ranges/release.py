@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from os import PathLike
 from typing import Any
 
@@ -99,17 +100,27 @@ class Quote:
 
 def quote(wanted: Wanted, terms: Terms, *, version: Version, guarantee: Guarantee, curator: Curator) -> Quote:
     """Plan a release. Reads public facts alone."""
+    return planned(wanted, terms.event(guarantee, version, curator), version)
+
+
+@lru_cache(maxsize=4)
+def _plan(workload: Workload, gaussian: bool, seconds: float, name: str) -> Planned:
+    """A plan takes a second to make, and is asked for twice."""
+    return plan(workload, gaussian=gaussian, seconds=seconds, strategy=name)
+
+
+def planned(wanted: Wanted, event: Reserved, version: Version) -> Quote:
+    """The plan of a release that costs a reservation."""
     ruler = _ruler(wanted, version)
     places = places_of(wanted.pairs, ruler)
-    event = terms.event(guarantee, version, curator)
     workload: Workload = AllRanges(ruler.cells)
     if wanted.only:
         lows, highs = (np.array(ends, dtype=np.int64) for ends in zip(*places, strict=True))
         workload = GivenRanges(ruler.cells, lows, highs)
     name = "best" if wanted.strategy == "adaptive" else wanted.strategy
-    planned = plan(workload, gaussian=event.epsilon is None, seconds=wanted.seconds, strategy=name)
-    law = law_of(planned.strategy, event, version)
-    return Quote(ruler=ruler, planned=planned, law=law, event=event, places=places)
+    found = _plan(workload, event.epsilon is None, wanted.seconds, name)
+    law = law_of(found.strategy, event, version)
+    return Quote(ruler=ruler, planned=found, law=law, event=event, places=places)
 
 
 def law_of(strategy: Strategy, event: Reserved, version: Version) -> Law:
@@ -150,11 +161,28 @@ def release(
         raise UsageError(
             f"no stored release of {wanted.column!r} tells these ranges", hint="--epsilon 1 makes one that does"
         )
-    quoted = quote(wanted, terms, version=version, guarantee=guarantee, curator=curator)
-    summary = {
-        "kind": "ranges",
-        "column": ruler.column.name,
+    event = terms.event(guarantee, version, curator)
+    asked = {
+        "ranges": ruler.column.name,
         "edges": _edges(ruler),
+        "workload": places if wanted.only else "all",
+        "strategy": wanted.strategy,
+        "seconds": wanted.seconds,
+    }
+    planned(wanted, event, version)  # what cannot be planned is refused before it is paid
+    held, event, _ = reserve(asked, event, terms, version=version, curator=curator, asker=asker, fresh=fresh)
+    # Stored before the draw: a planner may get better, and what is begun must be gone on with.
+    summary = _summary(wanted, planned(wanted, event, version))
+    told = json.loads(curator.ledger.store(held, json.dumps(summary)))
+    return replace(_read(told, held, ruler, version=version, curator=curator, cached=False), asked=places)
+
+
+def _summary(wanted: Wanted, quoted: Quote) -> dict[str, Any]:
+    """What a release is read by for ever. Public facts."""
+    return {
+        "kind": "ranges",
+        "column": quoted.ruler.column.name,
+        "edges": _edges(quoted.ruler),
         "only": wanted.only,
         "name": wanted.strategy,
         "adaptive": wanted.strategy == "adaptive",
@@ -164,16 +192,6 @@ def release(
         "words": quoted.planned.words,
         "expected_rmse": quoted.expected_rmse,
     }
-    asked: dict[str, Any] = {
-        "ranges": ruler.column.name,
-        "edges": _edges(ruler),
-        "workload": places if wanted.only else "all",
-    }
-    asked |= {"strategy": wanted.strategy, "seconds": wanted.seconds}
-    held, _ = reserve(asked, quoted.event, terms, version=version, curator=curator, asker=asker, fresh=fresh)
-    # Stored before the draw: a plan is not the same twice, and what is begun must be gone on with.
-    told = json.loads(curator.ledger.store(held, json.dumps(summary)))
-    return replace(_read(told, held, ruler, version=version, curator=curator, cached=False), asked=places)
 
 
 def _edges(ruler: Ruler) -> list[int]:

@@ -11,10 +11,10 @@ from discreet.tables.stream.opening import Plan, Wanted
 from discreet.tables.stream.stream import Source, Stream, find, start
 
 if TYPE_CHECKING:
-    from discreet.api import Project
+    from discreet.publishing import Publishing
 
 
-def source_of(project: Project, table: str) -> Source:
+def source_of(project: Publishing, table: str) -> Source:
     """A private table of a project, for streams to follow."""
     found = project.table(table)
     if found.public:
@@ -29,7 +29,7 @@ def source_of(project: Project, table: str) -> Source:
 
 
 def stream(
-    project: Project,
+    project: Publishing,
     table: str,
     name: str,
     *,
@@ -57,7 +57,7 @@ def stream(
 
 
 def plan_stream(
-    project: Project,
+    project: Publishing,
     table: str,
     name: str,
     *,
@@ -72,7 +72,7 @@ def plan_stream(
     return opening.planned(wanted, project.known_version(table), project.guarantee(table), project.curator)
 
 
-def streams(project: Project, table: str) -> list[Stream]:
+def streams(project: Publishing, table: str) -> list[Stream]:
     """The streams of a table, the oldest first; of one name the newest."""
     source = source_of(project, table)
     return [find(source, name) for name in source.names()]
