@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from discreet.accounting.convert import rho_from_epsilon
+from discreet.cut import moves_of_distances
 from discreet.errors import BudgetExceeded, UsageError
 from discreet.inference.fit import Measured, fit
-from discreet.cut import moves_of_distances
 from discreet.program import Program
 from discreet.schema.column import Number
 from discreet.synth.attribute import attribute_of

@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from discreet.cut import Cut
 from discreet.engines.public import load
 from discreet.errors import UsageError
-from discreet.cut import Cut
 from discreet.synth import first as first_file
 from discreet.synth import mst as mst_file
 from discreet.synth.wanted import Wanted

@@ -15,10 +15,10 @@ from itertools import combinations
 
 import numpy as np
 
+from discreet.cut import Candidate, Law
 from discreet.errors import LedgerFault
 from discreet.inference.elimination import Shape
 from discreet.inference.fit import Fitted, Measured
-from discreet.cut import Candidate, Law
 from discreet.synth.first import First
 from discreet.synth.fitting import (
     Axes,

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting.events import Reserved
-from discreet.inference.facts import Measured
 from discreet.cut import Cut
+from discreet.inference.facts import Measured
 from discreet.program import Program
 from discreet.synth.attribute import Attribute
 

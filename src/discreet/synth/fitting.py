@@ -10,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.cut import Candidate, Law
 from discreet.errors import UsageError
 from discreet.inference.axes import MOST_CELLS, Table
 from discreet.inference.behind import is_wide
@@ -17,7 +18,6 @@ from discreet.inference.candidates import projections
 from discreet.inference.fit import Fitted, Measured, fit
 from discreet.inference.tree import Calibrated
 from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.cut import Candidate, Law
 from discreet.program import Program
 from discreet.synth.attribute import Attribute
 from discreet.synth.constraints import Constraints

@@ -14,10 +14,10 @@ from itertools import combinations
 
 import numpy as np
 
+from discreet.cut import Law
 from discreet.inference.facts import Measured
 from discreet.inference.fit import Fitted
 from discreet.inference.junction import cells
-from discreet.cut import Law
 from discreet.synth.first import First
 from discreet.synth.fitting import Axes, Fit, Task, between, candidates, fitted, histograms_again, shaped
 from discreet.synth.independent import independent

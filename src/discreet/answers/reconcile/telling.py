@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
+from discreet.answers.reconcile.edges import Edges, edges_of, may_tell
 from discreet.answers.reconcile.history import history
 from discreet.answers.reconcile.numbers import Number, Outside, family_of, regions_of
 from discreet.answers.reconcile.told import Cell, Told
@@ -46,7 +47,8 @@ def tell(asked: Asked, *, version: Version, curator: Curator, reads: Reads) -> T
 def told_by(numbers: Sequence[Number], asked: Asked, domain: Domain) -> Told | None:
     """What these numbers tell about a question."""
     inquiry = asked.inquiry
-    families: dict[str, tuple[list[Number], Known]] = {}
+    families: dict[str, tuple[list[Number], Edges]] = {}
+    knowns: dict[str, Known] = {}
     cells: dict[tuple[int, int], tuple[Cell, ...]] = {}
     for place, index in itertools.product(range(len(inquiry.sets)), range(len(inquiry.statistics))):
         statistic = inquiry.statistics[index]
@@ -57,9 +59,13 @@ def told_by(numbers: Sequence[Number], asked: Asked, domain: Domain) -> Told | N
             own = [number for number in numbers if number.family == family]
             if not own:
                 return None
-            families[family] = own, Known([number.measured() for number in own], domain)
-        of, known = families[family]
-        estimates = [known.about(region, family) for region in regions]
+            families[family] = own, edges_of((number.region for number in own), domain)
+        of, edges = families[family]
+        if not all(may_tell(edges, region, domain) for region in regions):
+            return None
+        if family not in knowns:
+            knowns[family] = Known([number.measured() for number in of], domain)
+        estimates = [knowns[family].about(region, family) for region in regions]
         if any(estimate is None for estimate in estimates):
             return None
         cells[place, index] = tuple(_cell(estimate, of) for estimate in estimates if estimate is not None)

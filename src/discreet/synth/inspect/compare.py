@@ -23,10 +23,10 @@ from discreet.accounting.events import Reserved
 from discreet.accounting.region import Region
 from discreet.answers.sql import Asker
 from discreet.curator import Curator, Version
+from discreet.cut import Candidate, Cut
 from discreet.errors import UsageError
 from discreet.inference.axes import Axes
 from discreet.mechanisms.combined import Combined
-from discreet.cut import Candidate, Cut
 from discreet.program import Program
 from discreet.synth.inspect.belonging import check_belongs
 from discreet.synth.inspect.distances import PARTS, Plan, distances, law_of, plan_of

@@ -14,11 +14,11 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.cut import Cut, Law, moves_of_distances
 from discreet.errors import UsageError
 from discreet.inference.axes import Axes, cells_of
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.cut import Cut, Law, moves_of_distances
 from discreet.program import Program
 from discreet.synth.model import Model
 
