@@ -1,6 +1,6 @@
 """Marginals: how exact the plans are beside what is known, how long planning takes, and one release of each.
 
-    OPENBLAS_NUM_THREADS=1 python benchmarks/bench_tables_marginals.py [--quick]
+    OPENBLAS_NUM_THREADS=1 python benchmarks/tables_marginals.py [--quick]
 
 Prints a Markdown table. RMSE is the root of the mean variance of a cell, from the exact laws; in releases, of the
 errors that were made, on a generated table of 48,842 rows. CPU seconds of this process. `--quick`: plans alone.

@@ -1,6 +1,6 @@
 """Census tables: 1 > 50 > 3,000 > 1,000,000 places x 8 cells, refined after noise, and the whole verb on 6.9 million rows.
 
-`python benchmarks/bench_tables_publish.py` prints Markdown; CPU seconds, one BLAS thread.
+`python benchmarks/tables_publish.py` prints Markdown; CPU seconds, one BLAS thread.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What a history of released answers is worth to the next question, and what it takes to look at it.
 
-    OPENBLAS_NUM_THREADS=1 python benchmarks/bench_tables_derived.py
+    OPENBLAS_NUM_THREADS=1 python benchmarks/tables_derived.py
 
 Prints a Markdown table: CPU seconds of `explain --within 10` with a history that was not read before, and that was; the
 price beside that without a history; and, of all numbers, the mean variance after reconciling beside that before.

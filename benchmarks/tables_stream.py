@@ -1,6 +1,6 @@
 """Streams: how exact totals and steps are beside what is known, by formula and as drawn, and what a step costs.
 
-    OPENBLAS_NUM_THREADS=1 python benchmarks/bench_tables_stream.py [--quick]
+    OPENBLAS_NUM_THREADS=1 python benchmarks/tables_stream.py [--quick]
 
 Prints Markdown tables. RMSE of the total so far: root of the mean variance over all steps, and at the worst step, for one
 contribution a person. `drawn`: noise from the real samplers, whole streams, as often as said. CPU seconds of this
