@@ -10,6 +10,7 @@ from __future__ import annotations
 import hmac
 from collections.abc import Collection, Iterator, Sequence
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
@@ -20,13 +21,13 @@ from discreet.accounting.events import Event
 from discreet.accounting.filter import Decision
 from discreet.accounting.guarantee import Guarantee, Limits
 from discreet.accounting.region import Region
-from discreet.errors import LedgerFault, LedgerLocked, LedgerTampered, UsageError
+from discreet.errors import LedgerLocked, LedgerTampered, UsageError
 from discreet.exact import MAX_QUESTION_EPSILON
-from discreet.ledger import invariants, repair, rows
+from discreet.ledger import invariants, repair, rows, steps
 from discreet.ledger.account import Account, Room, Standing, check_rise
 from discreet.ledger.booking import decision_data
 from discreet.ledger.chain import Entry
-from discreet.ledger.checked import check_event, check_step, json_object, readable, region_data
+from discreet.ledger.checked import check_event, json_object, readable, region_data
 from discreet.ledger.journal import Journal, new_id, sha256_of
 from discreet.ledger.records import Charge, Reservation, Step
 from discreet.ledger.refusal import check_quota, refusal
@@ -304,44 +305,12 @@ class Ledger:
     def step(self, id_: str, event: Event, *, of: str, number: int | None = None) -> Step:
         """Draw a step of a program from its reservation; the one of this number, where it was drawn before.
 
-        When this returns, the step is on the disk. `of`: a digest of what the step measures. `number`: counted from
-        1; else the next, or the last where that has no answer yet. A step that has an answer is not measured again.
-
-        Guarantee: the losses of all steps of a reservation stay within it, whatever they were chosen by.
-        Because: the sum is exact and taken under the lock that all writers take. A step without an answer is
-            measured again as the same step: its first draw died with the process, before anybody saw it, or the
-            answer that is stored first stands; a draw that raised is a failure, and closes the reservation.
+        When this returns, the step is on the disk; see `steps.take`.
         """
-        check_step(event)
         with self._journal.section():
-            held, loss = self.reservation(id_), events.loss(event)
-            waits = bool(held.steps) and held.steps[-1].id not in self.state.answers
-            number = number or len(held.steps) + (not waits)
-            known = held.steps[number - 1] if number <= len(held.steps) else None
-            if known is None or known.id not in self.state.answers:
-                self._check_open(held)
-            if known is not None and (known.of, known.loss) != (of, loss):
-                raise LedgerFault(
-                    f"step {known.id} is another one than this program takes",
-                    hint="it was started by another version of Discreet; start anew with --fresh",
-                )
-            if known is not None:
-                return known
-            if number != len(held.steps) + 1 or waits or not held.event.holds([*(s.loss for s in held.steps), loss]):
-                raise UsageError(f"a step out of order, or beyond what {id_} reserved")
-            body = {"id": id_, "number": number, "event": events.to_data(event), "of": readable(of, what="a digest")}
-            self._journal.append("step", body)
-            return held.steps[-1]
-
-    def _check_open(self, held: Reservation) -> None:
-        """Refuse a draw where no further one is safe."""
-        charge = self.state.charges[held.id]
-        self._chargeable(charge.population, charge.table, charge.version)
-        if held.closed:
-            raise LedgerFault(
-                f"no further step can be drawn from {held.id}",
-                hint="a step failed, or the ledger was rolled back or copied; start anew with --fresh",
-            )
+            charge = self.state.charges[self.reservation(id_).id]
+            check = partial(self._chargeable, charge.population, charge.table, charge.version)
+            return steps.take(self._journal, self.state, id_, event, of=of, number=number, check=check)
 
     def reservation(self, id_: str) -> Reservation:
         """The reservation that was charged under an id."""
