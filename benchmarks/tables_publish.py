@@ -172,7 +172,7 @@ def whole_verb(tree: Tree, exact: list[np.ndarray]) -> list[str]:
         with clock(times, "refresh (making the declared table)"):
             project.refresh("people")
         with clock(times, "reading the public table of places"):
-            project._public("places")
+            project.public("places")
         marks = [("start", time.process_time())]
 
         def run():
@@ -184,7 +184,7 @@ def whole_verb(tree: Tree, exact: list[np.ndarray]) -> list[str]:
                 guarantee=project.guarantee("people"),
                 curator=project.curator,
                 asker=Asker(),
-                publics=project._public,
+                publics=project.public,
                 progress=lambda word, done: marks.append((word, time.process_time())),
             )
 

@@ -22,10 +22,10 @@ import numpy as np
 from discreet.mechanisms.bits import system
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.mechanisms.sums import half_width
 from discreet.tables.stream.counter import Counter
 from discreet.tables.stream.root import Root
 from discreet.tables.stream.tree import Tree, best_tree
-from discreet.tables.stream.width import half_width
 
 QUICK = "--quick" in sys.argv
 TIMES = 50 if QUICK else 400
@@ -59,7 +59,7 @@ def drawn(counter: Counter, law, times: int) -> tuple[float, float, float]:
         error = noise[:, : len(total)] @ total
         totals.append(np.mean(error**2))
         steps.append(np.mean((noise[:, : len(step)] @ step) ** 2))
-        inside.append(np.mean(np.abs(error) <= half_width(total, law, Fraction(95, 100))))
+        inside.append(np.mean(np.abs(error) <= half_width([(total, law, 1)], Fraction(95, 100))))
     return float(np.sqrt(np.mean(totals))), float(np.sqrt(np.mean(steps))), float(np.mean(inside))
 
 

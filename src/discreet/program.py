@@ -136,8 +136,18 @@ class Program:
 
         return Measurement.from_text(json.dumps(self.step({"run": question}, price.event, draw, word="describing")))
 
-    def linear(self, axes: tuple[Axis, ...], parts: Sequence[tuple[Measurable, Law]]) -> list[Integers]:
+    def beside(self, number: int) -> Any:
+        """What was stored beside the numbers of a step that was drawn before; None where it was not."""
+        id_ = f"{self.id}.{number}"
+        ledger = self._curator.ledger
+        return json.loads(ledger.answer(id_))["beside"] if id_ in ledger.refresh().answers else None
+
+    def linear(
+        self, axes: tuple[Axis, ...], parts: Sequence[tuple[Measurable, Law]], *, beside: Any = None
+    ) -> list[Integers]:
         """What strategies make of the numbers of rows in the cells of some axes, each under its own law, as one step.
+
+        `beside`: public data to store with the step.
 
         Guarantee: the step's loss is the sum of the laws' losses, for neighbours under the version's unit.
         Because: each strategy says, by its own columns, how far such a unit moves what it measures.
@@ -152,11 +162,12 @@ class Program:
                 curator.add(law, strategy.apply(exact_counts), own)
                 for (strategy, law), own in zip(parts, moves, strict=True)
             ]
-            return [packed(noisy) for noisy, _ in drawn], together([event for _, event in drawn])
+            noisy = [packed(values) for values, _ in drawn]
+            return {"noisy": noisy, "beside": beside}, together([event for _, event in drawn])
 
         of = {"linear": [strategy.to_data() for strategy, _ in parts], "axes": [axis.to_data() for axis in axes]}
         event = together([event_of(law, own) for (_, law), own in zip(parts, moves, strict=True)])
-        return [unpacked(text) for text in self.step(of, event, draw)]
+        return [unpacked(text) for text in self.step(of, event, draw)["noisy"]]
 
     def cut(self, axes: tuple[Axis, ...]) -> Cut:
         """The table cut by axes, to be measured. Reads nothing yet."""

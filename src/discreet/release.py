@@ -189,7 +189,7 @@ class Release:
             return "NULL" if cell is None else str(cell).lower() if isinstance(cell, bool) else str(cell)
         if cell is None or isinstance(cell, str) or isinstance(ends[0], str) or isinstance(ends[1], str):
             return f"{'NULL' if cell is None else cell} ({ends[0]} to {ends[1]})"
-        return _with_noise(cell, ends[0], ends[1])
+        return with_noise(cell, ends[0], ends[1])
 
     def __str__(self) -> str:
         table = [[column.name for column in self.columns]]
@@ -224,7 +224,7 @@ def drowned(cell: Cell, ends: Interval) -> bool:
     return cell is None or abs(cell) <= (ends[1] - ends[0]) / 2
 
 
-def _with_noise(cell: float, low: float, high: float) -> str:
+def with_noise(cell: float, low: float, high: float) -> str:
     """A number and its noise in two digits: `1230 ± 120`, or `5.02 (4.9 to 5.3)` where it leans.
 
     The number is shown as it is: it has no more digits than mean something. What rounding it moved is no leaning.

@@ -12,6 +12,7 @@ from fractions import Fraction
 from discreet import exact
 from discreet.accounting.guarantee import Accounting, Guarantee
 from discreet.answers import afford, quoting
+from discreet.answers.caveats import doubled
 from discreet.errors import SchemaError, UsageError
 from discreet.ledger.account import Account
 from discreet.ledger.ledger import Ledger
@@ -37,6 +38,7 @@ class Standing:
     accounting: str
     counts: int
     largest_question: Fraction
+    notes: tuple[str, ...] = ()
 
 
 def standing(table: Table, ledger: Ledger) -> Standing:
@@ -57,6 +59,7 @@ def standing(table: Table, ledger: Ledger) -> Standing:
         accounting=guarantee(table, ledger).accounting,
         counts=afford.counts_left(limits, room, width=50, rows=table.schema.unit.rows),
         largest_question=afford.largest_question(room),
+        notes=tuple(doubled(ledger, table.population)),
     )
 
 

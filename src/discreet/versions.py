@@ -14,6 +14,7 @@ from typing import Any
 
 from discreet.curator import Curator, Version
 from discreet.declaring import refuse_second_budget
+from discreet.engines.counted import REACHED, reached
 from discreet.engines.engine import Making
 from discreet.engines.fingerprint import fingerprint
 from discreet.engines.person_keys import MARK
@@ -144,7 +145,7 @@ class Versions:
         self.ledger.refresh()
         held = self._held(table)
         now = fingerprint(table.source, folder=self.folder, seal=self.ledger.seal)
-        return held is not None and {key: held.source[key] for key in held.source if key != MARK} != now
+        return held is not None and {key: held.source[key] for key in held.source if key not in (MARK, REACHED)} != now
 
     def warnings(self, name: str) -> list[str]:
         """Where discreet.toml and the ledger differ. Public facts: nothing here is read from data."""
@@ -163,14 +164,15 @@ class Versions:
         if table.public:
             raise UsageError(f"{table.name!r} is public and is read directly", hint="only private tables have versions")
         refuse_second_budget(table, folder=self.folder, versions=self.ledger.refresh().versions, seal=self.ledger.seal)
+        path = path_of(table, self.file.tables)
         return self.curator.make(
             table,
             schema=self._declaration(table),
-            source=fingerprint(table.source, folder=self.folder, seal=self.ledger.seal),
+            source=fingerprint(table.source, folder=self.folder, seal=self.ledger.seal) | reached(path),
             base=self.folder,
             guarantee=guarantee(table, self.ledger),
             number=number,
-            path=path_of(table, self.file.tables),
+            path=path,
         )
 
     def _make_first(self, table: Table) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.release import Release, _with_noise
+from discreet.release import Release, with_noise
 
 TOML = """
 [tables.trips]
@@ -105,7 +105,7 @@ def test_sorting_goes_by_all_digits(trips):
     ],
 )
 def test_a_number_and_its_noise_in_two_digits(cell, low, high, shown):
-    assert _with_noise(cell, low, high) == shown
+    assert with_noise(cell, low, high) == shown
 
 
 def test_combined_answers_are_rounded_too(trips):

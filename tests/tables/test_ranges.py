@@ -148,6 +148,49 @@ def test_a_few_ranges_alone_are_more_exact_and_tell_nothing_else(project):
     assert project.ranges("people", "age", ranges=[(10, 19)]).cached
 
 
+def test_who_asks_for_the_best_gets_no_other_strategy(project):
+    for name in ("identity", "adaptive"):
+        project.ranges("people", "age", epsilon=4, strategy=name)
+    best = project.ranges("people", "age", epsilon=2)
+    assert not best.cached and best.expected_rmse == project.plan_ranges("people", "age", epsilon=2).expected_rmse
+    assert project.ranges("people", "age").release != best.release  # the more exact one is read where nothing is paid
+    assert project.ranges("people", "age", strategy="adaptive").cached
+
+
+def test_a_delta_of_0_is_pure(tmp_path):
+    found = open_project(tmp_path, COLUMNS, AGES, table='accounting = "zcdp"')
+    assert found.plan_ranges("people", "age", epsilon=1, delta=0).event.epsilon == 1
+    assert found.plan_ranges("people", "age", epsilon=1).event.epsilon is None
+
+
+@pytest.mark.parametrize("epsilon", ["0.1", "1", "4", "8", "16"])
+def test_the_best_is_never_worse_than_single_cells_and_the_bound_is_below_both(project, epsilon):
+    best, plain = (
+        project.plan_ranges("people", "age", epsilon=epsilon, strategy=name, seconds="0.01")
+        for name in ("best", "identity")
+    )
+    assert best.expected_rmse <= plain.expected_rmse * (1 + 1e-9)
+    assert best.lower_bound <= min(best.expected_rmse, plain.expected_rmse)
+    assert best.lower_bound > 0 or epsilon in ("8", "16")
+
+
+def test_a_quantile_among_bins_is_true(tmp_path):
+    column = 'type = "integer"\nlow = 0\nhigh = 99\nedges = [0, 10, 50, 99]'
+    found = open_project(tmp_path, {"age": column, "sex": SEX}, [f"{n % 100},F" for n in range(5000)])
+    made = found.ranges("people", "age", epsilon=20)
+    assert [made.quantile(q).value for q in ("0.05", "0.4", "0.99")] == [9, 49, 99]
+
+
+def test_after_an_exact_total_every_answer_says_what_is_protected(project):
+    question = project.sql("SELECT count(*) FROM people")
+    assert "double" not in question.explain(epsilon=1)["because"] and not project.budget("people").notes
+    project.ledger.invariant("people", 1, words="totals")
+    assert "counts double" in question.explain(epsilon=1)["because"]
+    answers = [question.ask(epsilon=1), project.ranges("people", "age", epsilon=1)]
+    assert all(any("counts double" in note for note in each.warnings) for each in answers)
+    assert "not protected" in project.budget("people").notes[0]
+
+
 def test_a_plan_is_free_and_the_same_on_an_empty_table(tmp_path):
     plans = []
     for name, lines in (("full", AGES), ("empty", [])):
@@ -301,6 +344,35 @@ class TestAdaptive:
                 assert sum(loss.epsilon for loss in spent) == held.event.epsilon
             else:
                 assert sum(loss.rho for loss in spent) == held.event.rho
+
+    def test_what_it_will_cost_is_known_and_noise_that_cannot_be_drawn_is_refused_before(self, tmp_path):
+        found = self.world(tmp_path, ["5,F"] * 100)
+        plans = [
+            found.plan_ranges("people", "x", epsilon=1, strategy=name, seconds="0.01").expected_rmse
+            for name in ("best", "adaptive")
+        ]
+        assert plans[1] == pytest.approx(plans[0] * 20 / 19, rel=0.01)
+        with pytest.raises(UsageError, match="scale"):
+            found.ranges("people", "x", epsilon="0.00000001", strategy="adaptive", seconds="0.01")
+        assert found.budget("people").spent.epsilon == 0
+
+    def test_the_test_has_noise(self, tmp_path):
+        """Seven releases of the same rows: a test without noise would say the same each time."""
+        found = self.world(tmp_path, ["5,F"] * 100)
+        said = set()
+        for _ in range(7):
+            made = found.ranges("people", "x", epsilon=1, strategy="adaptive", seconds="0.01", fresh=True)
+            said.add(found.ledger.answer(f"{made.release}.1"))
+        assert len(said) == 7
+
+    def test_a_later_planner_reads_what_was_measured(self, tmp_path, monkeypatch):
+        from discreet.tables.ranges import adaptive
+
+        found = self.world(tmp_path, [f"{100 * (n % 3)},F" for n in range(3000)])
+        made = found.ranges("people", "x", epsilon=1, strategy="adaptive", seconds="0.01")
+        assert "buckets" in made.words
+        monkeypatch.setattr(adaptive, "plan", lambda *a, **k: pytest.fail("planned anew"))
+        assert found.ranges("people", "x").between(100, 100) == made.between(100, 100)
 
     def test_a_partition_is_what_noisy_unevenness_says(self):
         uneven = Unevenness(8, (2, 4))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from discreet.ledger.ledger import Ledger
 from discreet.plan.expressions import Greatest, Least, walk
 from discreet.plan.reads import columns_read, uses
 from discreet.schema.column import Moment, Number
@@ -18,11 +19,11 @@ def _truncation(asked: Asked) -> list[str]:
     for table, schema in asked.schemas.items():
         if not schema.unit.is_row:
             whose = "" if len(asked.schemas) == 1 else f" of {table}"
-            told.append(_limited(schema.unit.rows, whose, table))
+            told.append(limited(schema.unit.rows, whose, table))
     return told
 
 
-def _limited(rows: int, whose: str, table: str) -> str:
+def limited(rows: int, whose: str, table: str) -> str:
     """Where the limit is one row it is mostly so because nobody has more: that is said shortly, but said."""
     if rows == 1:
         return f"a person counts with at most one row{whose}; any others are left out"
@@ -30,6 +31,17 @@ def _limited(rows: int, whose: str, table: str) -> str:
         f"a person counts with at most {rows:,} rows{whose}; what lies beyond is left out, "
         f"and discreet bounds {table} --report estimates how much"
     )
+
+
+def doubled(ledger: Ledger, population: str) -> list[str]:
+    """What it means that an exact total of these people was published; nothing where none was."""
+    account = ledger.state.accounts.get(population)
+    if account is None or not account.invariant:
+        return []
+    return [
+        "exact totals of these people were published: whether somebody is there is not protected, only what they are "
+        "like, and every charge, old and new, counts double"
+    ]
 
 
 def _clamping(asked: Asked) -> list[str]:

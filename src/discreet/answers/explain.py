@@ -8,6 +8,7 @@ from typing import Any
 from discreet import exact
 from discreet.accounting.region import Allowed
 from discreet.accounting.sensitivity import Sensitivity
+from discreet.answers.caveats import doubled
 from discreet.answers.quoting import FREE, Quote, cost_of, laws_of, spending, standing_after, width_of
 from discreet.answers.reconcile.residual import told_data
 from discreet.answers.reconcile.told import Told
@@ -57,7 +58,7 @@ def explain(
         "confidence": float(confidence),
         "region": region_words(quoted),
         "filter": quoted.decision.arm or "none",
-        "because": quoted.because,
+        "because": "; ".join([quoted.because, *doubled(ledger, quoted.version.population)]),
         "engine_sql": ";\n".join(_sql(quoted)),
     }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
-from discreet.answers.caveats import caveats
+from discreet.answers.caveats import caveats, doubled
 from discreet.answers.quoting import FREE, Wish, cost_of, spending
 from discreet.answers.refine import Reading
 from discreet.curator import Version
@@ -56,6 +56,8 @@ def _warnings(release: Release, reading: Reading, wish: Wish, ledger: Ledger) ->
         told.append(f"keys that fewer than about {reading.found.threshold:,} persons share do not show")
     if reading.found is not None and reading.found.cut:
         told.append(f"only the {len(reading.found.keys):,} most common of the keys that were found fit into one answer")
+    population = ledger.state.charges[release.id].population
+    told += [] if release.cached else doubled(ledger, population)
     drowned, cells = reading.drowned(wish.confidence)
     if drowned:
         which = "the number is" if cells == 1 else f"{drowned} of {cells} numbers are"

@@ -12,11 +12,12 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from discreet.cli import show
+from discreet.cli.digits import telling
 from discreet.cli.flags import HERE, Confidence, Folder, Json
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
-    from discreet.api import Project
+    from discreet.api import Project, Standing
     from discreet.tables.marginals.asking import Priced
     from discreet.tables.marginals.release import Marginal, Marginals
 
@@ -67,7 +68,8 @@ def marginals(
         made = found.marginals(table, columns or [], confidence=confidence, analyst=analyst, fresh=fresh, **wish)
     if csv is not None:
         _write(made, csv, whole=whole)
-    show.out(made.to_data(whole=whole) if as_json else {}, _told(made, whole=whole), as_json=as_json)
+    told = [] if as_json else _told(made, found.budget(table), whole=whole)
+    show.out(made.to_data(whole=whole) if as_json else {}, told, as_json=as_json)
 
 
 def _weight(text: str) -> tuple[tuple[str, ...], str]:
@@ -84,8 +86,11 @@ def _check_folder(folder: Path | None, project: Project) -> None:
         raise UsageError(f"{str(folder)!r} cannot take the tables", hint="name a new folder, or an empty one")
     if folder.is_dir() and any(folder.iterdir()):
         raise UsageError(f"the folder {str(folder)!r} is not empty", hint="name a new one")
+    if not folder.resolve().parent.is_dir():
+        above = folder.resolve().parent.name
+        raise UsageError(f"{str(folder)!r} cannot be made: there is no folder {above!r} to make it in")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(exist_ok=True)
     except OSError as problem:
         raise UsageError(f"{str(folder)!r} cannot be made: {problem.strerror}") from None
 
@@ -99,7 +104,7 @@ def _write(made: Marginals, folder: Path, *, whole: bool) -> None:
                 lines = writing.writer(file)
                 lines.writerow(marginal.header)
                 for *labels, value, (low, high) in marginal.rows(whole=whole):
-                    lines.writerow([*labels, value, low, high])
+                    lines.writerow([*labels, *telling(value, low, high)])
         except OSError as problem:
             raise UsageError(
                 f"the tables are stored, but could not be written: {problem.strerror}",
@@ -108,11 +113,12 @@ def _write(made: Marginals, folder: Path, *, whole: bool) -> None:
 
 
 def _planned(priced: Priced) -> list[str]:
+    from discreet.tables.marginals.planning import counted
     from discreet.tables.marginals.release import spending
 
     wish = priced.planned.wish
     return [
-        f"{len(wish.sets):,} tables with {sum(wish.cells):,} cells",
+        f"{counted(len(wish.sets), 'table')} with {counted(sum(wish.cells), 'cell')}",
         f"{priced.planned.words}",
         f"expected error of a cell: {priced.expected_rmse:.4g} (root of the mean square){_bound(priced)}",
         f"cost {spending(priced.event)}; nothing is charged for a plan",
@@ -128,19 +134,21 @@ def _bound(priced: Priced) -> str:
     return f"; no strategy with such noise {what} below {priced.lower_bound:.4g}"
 
 
-def _told(made: Marginals, *, whole: bool) -> list[Any]:
-    """The first tables, for people, and how wrong they may be."""
+def _told(made: Marginals, standing: Standing, *, whole: bool) -> list[Any]:
+    """The first tables, for people, how wrong they may be, and what is spent of what."""
+    from discreet.tables.marginals.planning import counted
+
     sets = made.planned.wish.sets
     parts: list[Any] = []
     for marginal, _ in zip(made, range(_TABLES), strict=False):
         parts += [_table(marginal, whole=whole), ""]
     if len(sets) > _TABLES:
-        parts.append(f"… {len(sets) - _TABLES:,} more tables; --csv DIR or --json has them all")
+        parts.append(f"… {counted(len(sets) - _TABLES, 'more table')}; --csv DIR or --json has them all")
     price = "stored release: free" if made.cached else f"cost {made.cost}"
     parts += [
         f"± is noise: each exact number, taken alone, lies inside with {100 * float(made.confidence):g}% confidence.",
         f"{made.strategy}; expected error {made.expected_rmse:.4g}.",
-        f"{price}. Release {made.release}, version {made.version}.",
+        f"{price}; {show.spent(standing)}. Release {made.release}, version {made.version}.",
         *(f"note: {warning}" for warning in made.warnings),
     ]
     return parts

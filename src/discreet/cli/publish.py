@@ -99,7 +99,7 @@ def _quoted(told: dict[str, Any]) -> list[str]:
     lines.append(("published before: free. " if told["stored"] else "would cost ") + _guarantee(told["guarantee"]))
     if not told["fits"] and not told["stored"]:
         lines.append("the budget does not hold it now: discreet budget says what is left")
-    lines += [f"note: {note}" for note in (*told["exact"], *told["notes"])]
+    lines += [*told["exact"], *(f"note: {note}" for note in told["notes"])]
     return lines
 
 
@@ -124,7 +124,7 @@ def _published(made: Published, to: Path, project: Project) -> tuple[dict[str, A
     if standing.spent.epsilon is not None and standing.limit.epsilon is not None:
         spent, limit = exact.show(standing.spent.epsilon, up=True), exact.show(standing.limit.epsilon)
         lines.append(f"epsilon {spent} spent of {limit}. Release {made.release}.")
-    lines += [f"note: {note}" for note in (*data["exact"], *data["notes"])]
+    lines += [*data["exact"], *(f"note: {note}" for note in data["notes"])]
     return data, lines
 
 

@@ -13,6 +13,7 @@ from discreet.cli import show
 from discreet.cli import stream as following
 from discreet.cli.flags import HERE, Confidence, Folder, Json, writable
 from discreet.errors import UsageError
+from discreet.release import with_noise
 
 if TYPE_CHECKING:
     from discreet.api import Standing
@@ -33,7 +34,9 @@ def ranges(
     between: Annotated[list[str] | None, typer.Option("--between", help="A range, such as 30..45 or ..17.")] = None,
     quantile: Annotated[list[str] | None, typer.Option("--quantile", help="A quantile, such as 0.5.")] = None,
     plan: Annotated[bool, typer.Option("--plan", help="Only say how exact it would be, and the price. Free.")] = False,
-    strategy: Annotated[str, typer.Option("--strategy", help="best, identity, or the lecture's binary tree.")] = "best",
+    strategy: Annotated[
+        str, typer.Option("--strategy", help="best, adaptive, identity, or the lecture's binary tree.")
+    ] = "best",
     seconds: Annotated[str, typer.Option("--seconds", help="How long to look for a better strategy.")] = "1",
     only: Annotated[
         bool, typer.Option("--only", help="Plan for these ranges alone: more exact, but no others.")
@@ -99,6 +102,8 @@ def ranges(
     more: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "ranges": asked}
     more |= {"strategy": strategy, "seconds": seconds, "only": only}
     if plan:
+        if epsilon is None:
+            raise UsageError("a plan is made for an epsilon", hint="--epsilon 1 --plan")
         with show.progress("planning"):
             quoted = found.plan_ranges(table, column, **more)
         show.out(quoted.to_data(), _plan_words(quoted), as_json=as_json)
@@ -150,10 +155,9 @@ def _plan_words(quoted: Quote) -> list[str]:
 def _words(made: Ranges, data: dict[str, Any], standing: Standing) -> list[Any]:
     table = RichTable(box=None, pad_edge=False, header_style="bold")
     table.add_column(made.ruler.column.name, no_wrap=True)
-    for name in ("rows", f"between, at {100 * data['confidence']:g}%"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("rows", justify="right", no_wrap=True)
     for low, high, value, ends in data["rows"][: show.MOST_ROWS]:
-        table.add_row(f"{low} to {high}", f"{value:,g}", f"{ends[0]:,g} and {ends[1]:,g}")
+        table.add_row(f"{low} to {high}", with_noise(value, *ends))
     more = len(data["rows"]) - show.MOST_ROWS
     lines: list[Any] = [table, *([f"… and {more:,} more: --json or --csv has them all"] if more > 0 else [])]
     for fraction, value, ends in data["quantiles"]:
@@ -162,6 +166,8 @@ def _words(made: Ranges, data: dict[str, Any], standing: Standing) -> list[Any]:
     return [
         *lines,
         "",
+        f"± is noise: each exact number, taken alone, lies inside with {100 * data['confidence']:g}% confidence.",
+        f"Measured by: {made.words}.",
         f"{paid}; {show.spent(standing)}. Release {made.release}, version {made.version}.",
         f"{'Reading these' if data['only'] else 'Every other range and quantile of ' + made.ruler.column.name} "
         "is free from now on: leave --epsilon out.",

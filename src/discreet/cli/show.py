@@ -221,6 +221,7 @@ def budgets(found: Mapping[str, Standing]) -> tuple[dict[str, Any], list[Any]]:
             "accounting": standing.accounting,
             "counts_within_50": standing.counts,
             "largest_question": exact.as_float(standing.largest_question, up=False),
+            "notes": list(standing.notes),
         }
         shared = f" (population {standing.population})" if standing.population != name else ""
         lines.append(
@@ -228,6 +229,7 @@ def budgets(found: Mapping[str, Standing]) -> tuple[dict[str, Any], list[Any]]:
             f"{_spending(standing.remaining, up=False)} left,\n  about {data[name]['counts_within_50']:,} more counts "
             f"of everybody at plus or minus 50; {_largest(standing)}; questions so far: {standing.events}"
         )
+        lines += [f"  note: {note}" for note in standing.notes]
         lines += [f"  {who or 'nobody named'}: {_spending(spent)}" for who, spent in standing.by_analyst.items()]
     return {"tables": data}, lines or ["no private table is declared yet; discreet add FILE"]
 

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table as RichTable
 
 from discreet.cli import show
+from discreet.cli.digits import telling
 from discreet.cli.flags import writable
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
-    from discreet.api import Project
+    from discreet.api import Project, Standing
     from discreet.tables.stream.opening import Plan
     from discreet.tables.stream.row import Estimate
     from discreet.tables.stream.stream import Stream
@@ -39,7 +40,7 @@ def run(
     as_json: bool = False,
 ) -> None:
     """Plan or start a stream (with an epsilon), take its next step (`step`), or show what it released."""
-    from discreet.tables.stream import verbs
+    from discreet.tables.stream import opening, verbs
 
     writable(csv_file, project)
     if label is not None and not step:
@@ -49,7 +50,9 @@ def run(
     terms: dict[str, Any] = {"delta": delta, "horizon": horizon, "contributions": contributions}
     if plan:
         quoted = verbs.plan_stream(project, table, name, epsilon=epsilon, **terms)
-        show.out(_plan_data(name, quoted), _plan_words(quoted), as_json=as_json)
+        told = opening.notes(quoted, project.guarantee(table))
+        words = [*_plan_words(quoted), *(f"note: {one}" for one in told)]
+        show.out(_plan_data(name, quoted) | {"warnings": told}, words, as_json=as_json)
         return
     with show.progress("asking"):
         found, there = verbs.stream(project, table, name, epsilon=epsilon, **terms, analyst=analyst)
@@ -57,13 +60,12 @@ def run(
         asked = [(low, high, found.interval(low or 1, high or None, confidence=confidence)) for low, high in between]
         data = found.to_data()
     data["intervals"] = [[low, high, one.value, list(one.interval)] for low, high, one in asked]
-    data["warnings"] = noted
+    data["warnings"] = [*noted, *data["warnings"]]
     if csv_file is not None:
         _write(csv_file, data["rows"])
     paid = "" if epsilon is None else "it was there: free\n" if there else "charged once, for all of it\n"
-    show.out(
-        data, [*_words(found, data, paid), *_asked_words(asked), *(f"note: {one}" for one in noted)], as_json=as_json
-    )
+    words = [*_words(found, paid, project.budget(table)), *_asked_words(asked)]
+    show.out(data, [*words, *(f"note: {one}" for one in data["warnings"])], as_json=as_json)
 
 
 def listed(project: Project, table: str, *, as_json: bool = False) -> None:
@@ -104,15 +106,14 @@ def _plan_data(name: str, plan: Plan) -> dict[str, Any]:
 
 def _plan_words(plan: Plan) -> list[str]:
     return [
-        f"costs     {plan.price}, once, for {plan.counter.horizon:,} steps",
-        f"people    each is counted at most {plan.contributions:,} times in all",
+        f"costs     {plan.price}, once, for {plan.counter.horizon:,} step{'' if plan.counter.horizon == 1 else 's'}",
         f"strategy  {plan.counter.words}",
         f"error     of a total about {plan.expected_rmse:.4g} rows (root mean square over the steps), "
         f"at worst {plan.sds.max():.4g}",
     ]
 
 
-def _words(found: Stream, data: dict[str, Any], paid: str) -> list[Any]:
+def _words(found: Stream, paid: str, standing: Standing) -> list[Any]:
     table = RichTable(box=None, pad_edge=False, header_style="bold")
     table.add_column("step", no_wrap=True)
     for name in ("new rows", "rows so far"):
@@ -130,11 +131,11 @@ def _words(found: Stream, data: dict[str, Any], paid: str) -> list[Any]:
             f"; next: discreet refresh {found.table}, then discreet ranges {found.table} --stream {found.name} --next"
         )
     return [
-        *([f"… {more:,} earlier steps: --json or --csv has them all"] if more > 0 else []),
-        *([table] if rows else []),
-        "",
+        *([f"… {more:,} earlier step{'' if more == 1 else 's'}: --json or --csv has them all"] if more > 0 else []),
+        *([table, ""] if rows else []),
         f"{paid}{left}",
         f"cost {found.plan.price} in all; a step, and reading, is free. Intervals hold with 95%.",
+        f"{show.spent(standing)}. Release {found.id}.",
     ]
 
 
@@ -154,7 +155,8 @@ def _write(path: Path, rows: list[dict[str, Any]]) -> None:
             writer = csv.writer(file)
             writer.writerow(["step", "label", "count", "count_low", "count_high", "total", "total_low", "total_high"])
             for row in rows:
-                count = [row["count"], *row["count_interval"]]
-                writer.writerow([row["step"], row["label"], *count, row["total"], *row["total_interval"]])
+                count = telling(row["count"], *row["count_interval"])
+                total = telling(row["total"], *row["total_interval"])
+                writer.writerow([row["step"], row["label"], *count, *total])
     except OSError as problem:
         raise UsageError(f"cannot write {str(path)!r}: {problem.strerror}") from None

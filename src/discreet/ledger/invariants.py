@@ -7,7 +7,8 @@ total that was published. Every charge counts double in that measure; docs/proof
 
 from __future__ import annotations
 
-from discreet.errors import UsageError
+from discreet.errors import BudgetExceeded, LedgerLocked, UsageError
+from discreet.ledger.account import Account
 from discreet.ledger.checked import readable
 from discreet.ledger.journal import Journal, new_id
 from discreet.ledger.refusal import not_twice
@@ -15,7 +16,10 @@ from discreet.ledger.state import State
 
 
 def declare(journal: Journal, state: State, table: str, version: int, *, words: str) -> str:
-    """Append the invariant, or find it; refuse where what was charged before would not fit counted double."""
+    """Append the invariant, or find it; refuse where what was charged before would not fit counted double.
+
+    It is for good, so it is refused too where nothing could be charged for what would come with it.
+    """
     population = state.version(table, version).population
     account = state.account(population)
     for known in state.invariants.values():
@@ -26,9 +30,26 @@ def declare(journal: Journal, state: State, table: str, version: int, *, words: 
             f"{population!r} was adopted without its state folder, and its history cannot be counted anew",
             hint="publish without invariants",
         )
-    if not account.holds_changes():
-        raise not_twice(account)
+    if state.locked(table):
+        raise LedgerLocked(
+            f"table {table!r} is locked: too many charged questions on it could not be completed",
+            hint="the owner looks into it, then discreet ledger acknowledge",
+        )
+    refuse_too_much(account)
     id_ = f"i-{new_id()}"
     body = {"id": id_, "population": population, "table": table, "version": version}
     journal.append("invariant", body | {"words": readable(words, what="an invariant")})
     return id_
+
+
+def refuse_too_much(account: Account) -> None:
+    """Refuse where what was charged so far does not fit counted double: no epsilon is small enough then."""
+    if not account.holds_changes():
+        found = not_twice(account)
+        raise BudgetExceeded(
+            found.reason,
+            hint="no epsilon is small enough for that: publish without invariants, or let the owner raise the limit "
+            "(discreet budget grant) to twice what is spent and what is to come",
+            needed=found.needed,
+            remaining=found.remaining,
+        )

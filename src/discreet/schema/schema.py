@@ -14,11 +14,15 @@ from discreet.schema.unit import PrivacyUnit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schema:
-    """Columns by name and the unit of privacy."""
+    """Columns by name and the unit of privacy.
+
+    `invariants`: exact totals that the owner lets be published, as `totals_named` writes them; nothing else may be.
+    """
 
     table: str
     columns: tuple[Column, ...]
     unit: PrivacyUnit
+    invariants: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         names = [column.name for column in self.columns]
@@ -28,6 +32,21 @@ class Schema:
     def column(self, name: str) -> Column | None:
         """The column of this name; SQL names do not tell capital letters apart."""
         return next((column for column in self.columns if column.name.lower() == name.lower()), None)
+
+
+#: The name of the total of all rows.
+EVERYBODY = "*"
+
+
+def totals_named(column: str, within: str = "") -> str:
+    """One spelling for exact totals: of the values of a column, or of what those lie in.
+
+    `within`: TABLE.COLUMN of a public table that says where a value lies, or how many of its first letters say so.
+
+    >>> totals_named("Block"), totals_named("block", "Places.state"), totals_named("block", "2")
+    ('block', 'block > places.state', 'block > 2')
+    """
+    return (f"{column} > {within}" if within else column).lower()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

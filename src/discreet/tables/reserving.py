@@ -13,9 +13,11 @@ from discreet.accounting.convert import rho_from_epsilon
 from discreet.accounting.events import Reserved
 from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.region import Region
+from discreet.answers.afford import largest_question
+from discreet.answers.caveats import doubled, limited
 from discreet.answers.sql import Asker
 from discreet.curator import Curator, Version
-from discreet.errors import UsageError
+from discreet.errors import BudgetExceeded, UsageError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +42,9 @@ class Terms:
         """
         pure = Reserved(epsilon=self.epsilon, rho=self.epsilon**2 / 2, delta=Fraction(0))
         gaussian = Reserved(epsilon=None, rho=self.epsilon**2 / 2, delta=Fraction(0))
-        if self.delta:
+        if self.delta == 0:
+            return pure
+        if self.delta is not None:
             return Reserved(epsilon=None, rho=self._rho(guarantee), delta=Fraction(0))
         if guarantee.accounting == "zcdp":
             return gaussian
@@ -59,6 +63,30 @@ class Terms:
         if rho <= 0:
             raise UsageError(f"epsilon {exact.show(self.epsilon)} at this delta is too small for noise to be finite")
         return rho
+
+    def notes(self, event: Reserved, guarantee: Guarantee) -> list[str]:
+        """What the reader should know of the noise, where it is not of the kind that was asked for."""
+        if event.epsilon is not None or self.delta is not None or guarantee.accounting == "zcdp":
+            return []
+        return [
+            "the budget's pure part is used up, so the noise is Gaussian: this cost rho "
+            f"{exact.show(event.rho, up=True)} of its (epsilon, delta), and no pure epsilon"
+        ]
+
+
+def _affordable(terms: Terms, version: Version, curator: Curator) -> str:
+    """What still fits, without a delta."""
+    most = largest_question(curator.ledger.room(version.population))
+    if most <= 0:
+        return "nothing fits any more; the owner can grant more, or read what was released"
+    return f"--epsilon {exact.show(min(most, terms.epsilon))} fits, without --delta; or ask the owner to grant more"
+
+
+def left_out(version: Version, curator: Curator) -> list[str]:
+    """What the counts of a version leave out, and what is not protected; the intervals do not speak of it."""
+    unit = version.schema.unit
+    told = [] if unit.is_row else [limited(unit.rows, "", version.table)]
+    return told + doubled(curator.ledger, version.population)
 
 
 def _arm(event: Reserved, guarantee: Guarantee, version: Version, curator: Curator) -> str | None:
@@ -95,16 +123,20 @@ def reserve(
     known = None if fresh else curator.ledger.reserved(version.table, version.number, question)
     if known is not None:
         return known.id, known.event, True
-    charge = curator.ledger.charge(
-        population=version.population,
-        table=version.table,
-        version=version.number,
-        region=Region.whole(),
-        event=event,
-        question=question,
-        price=terms.epsilon,
-        analyst=asker.name,
-        quota=asker.quota,
-        once=not fresh,
-    )
+    try:
+        charge = curator.ledger.charge(
+            population=version.population,
+            table=version.table,
+            version=version.number,
+            region=Region.whole(),
+            event=event,
+            question=question,
+            price=terms.epsilon,
+            analyst=asker.name,
+            quota=asker.quota,
+            once=not fresh,
+        )
+    except BudgetExceeded as problem:
+        problem.hint = problem.hint or _affordable(terms, version, curator)
+        raise
     return charge.id, curator.ledger.reservation(charge.id).event, False

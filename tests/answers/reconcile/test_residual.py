@@ -9,9 +9,9 @@ from answers.reconcile.worlds import World, asked, exact_cells, measurement
 from discreet.answers.quoting import Wish
 from discreet.answers.reconcile.residual import together
 from discreet.answers.reconcile.told import Cell, Told
-from discreet.answers.reconcile.width import half_width
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.mechanisms.sums import half_width
 from discreet.plan.price import price
 from noise.source import FixedBits
 
@@ -26,7 +26,7 @@ def known(*scales):
     return Cell(
         value=0.0,
         variance=float(variance),
-        parts=tuple((1 / len(laws), law) for law in laws),
+        parts=tuple((1 / len(laws), law, 1) for law in laws),
         releases=tuple(f"r-{place}" for place in range(len(laws))),
     )
 
@@ -41,7 +41,7 @@ def known(*scales):
     ],
 )
 def test_the_combination_errs_as_stated(cell, law):
-    old = sum(weight * own.draw(DRAWS, bits=FixedBits(place)) for place, (weight, own) in enumerate(cell.parts))
+    old = sum(weight * own.draw(DRAWS, bits=FixedBits(place)) for place, (weight, own, _) in enumerate(cell.parts))
     new = law.draw(DRAWS, bits=FixedBits(99))
     share = float(law.variance()) / (cell.variance + float(law.variance()))
     both = cell.with_another(0.0, law, "r-new")

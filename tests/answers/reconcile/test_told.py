@@ -11,9 +11,9 @@ from discreet.answers.reconcile import exactly as exactly_module
 from discreet.answers.reconcile import numbers as numbers_module
 from discreet.answers.reconcile.numbers import Names, Outside, family_of, numbers_of
 from discreet.answers.reconcile.telling import told_by
-from discreet.answers.reconcile.width import half_width
 from discreet.inference.reconcile import Domain
 from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.mechanisms.sums import half_width
 from discreet.plan import predicate as predicates
 from noise.source import FixedBits
 

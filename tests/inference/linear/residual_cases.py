@@ -52,5 +52,5 @@ def cases(draw):
 
 def expanded(terms):
     """Every draw's weight times its law's standard deviation, heaviest first."""
-    found = itertools.chain(*([weight * math.sqrt(law.variance())] * count for weight, count, law in terms))
+    found = itertools.chain(*([weight * math.sqrt(law.variance())] * count for weight, law, count in terms))
     return sorted(found, reverse=True)

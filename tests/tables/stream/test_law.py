@@ -13,9 +13,9 @@ from scipy import stats
 
 from discreet.mechanisms.bits import system
 from discreet.mechanisms.gaussian import DiscreteGaussian
+from discreet.mechanisms.sums import deviation, half_width
 from discreet.tables.stream import verbs
 from discreet.tables.stream.counters import law_of
-from discreet.tables.stream.width import deviation, half_width
 from tables.stream.visits import make, state
 
 #: Tables and steps are made once for all tests, on a machine that may be busy.
@@ -71,7 +71,7 @@ def test_totals_lie_where_they_are_said_to(walked):
     law = law_of(plan.event)
     for row in rows:
         reading = plan.counter.reading(0, row.step - 1)
-        assert abs(row.total.value - 100) <= half_width(reading, law, 1 - Fraction(1, 10**9))
+        assert abs(row.total.value - 100) <= half_width([(reading, law, 1)], 1 - Fraction(1, 10**9))
         assert row.total.sd == pytest.approx(np.sqrt(plan.counter.total_variances()[row.step - 1] * law.variance()))
 
 
@@ -85,9 +85,9 @@ def test_over_many_draws(walked):
     for first, end in ((0, 0), (0, 7), (0, last), (5, 5), (3, 30)):
         reading = counter.reading(first, end)
         error = drawn[:, : len(reading)] @ reading
-        stated = deviation(reading, law)
+        stated = deviation([(reading, law, 1)])
         fourth = 6.0  # of a Laplace variable, the widest
         margin = 6 * np.sqrt((fourth - 1) / times)
         assert abs(np.mean(error**2) / stated**2 - 1) < margin
-        inside = np.mean(np.abs(error) <= half_width(reading, law, Fraction(9, 10)))
+        inside = np.mean(np.abs(error) <= half_width([(reading, law, 1)], Fraction(9, 10)))
         assert abs(inside - 0.9) < 6 * np.sqrt(0.09 / times) + 0.002

@@ -15,11 +15,11 @@ from discreet.answers.block import Block
 from discreet.answers.caveats import caveats
 from discreet.answers.quoting import FREE, Wish, cost_of, spending
 from discreet.answers.reconcile.told import Cell, Told
-from discreet.answers.reconcile.width import half_width
 from discreet.answers.refine import Reading
 from discreet.curator import Curator, Version
 from discreet.ledger.ledger import Ledger
 from discreet.measurement import Measurement
+from discreet.mechanisms.sums import half_width
 from discreet.plan import formula
 from discreet.release import Release, ReleaseColumn
 from discreet.sql.asked import Output

@@ -93,6 +93,6 @@ def _cell(estimate: Estimate, numbers: Sequence[Number]) -> Cell:
     return Cell(
         value=estimate.value,
         variance=estimate.variance,
-        parts=tuple((weight, number.law) for weight, number in used),
+        parts=tuple((weight, number.law, 1) for weight, number in used),
         releases=tuple(dict.fromkeys(number.release for _, number in used)),
     )

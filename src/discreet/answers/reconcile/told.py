@@ -11,17 +11,13 @@ from fractions import Fraction
 from functools import cached_property
 
 from discreet.answers.quoting import laws_of
-from discreet.answers.reconcile.width import Parts, half_width, signature
 from discreet.measurement import Law, Measurement, NoisyCells
+from discreet.mechanisms.sums import Part, Signature, half_width, signature
 from discreet.plan.price import Price
 from discreet.sql.asked import Asked
 
 #: A price is searched for in some thirty steps, each of which weighs every different law of the cells.
 _MOST_KINDS = 32
-
-
-#: Weights, and the laws of the noises that they weigh.
-_Weighed = tuple[tuple[float, Law], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +26,7 @@ class Cell:
 
     value: float
     variance: float
-    parts: _Weighed
+    parts: tuple[Part, ...]
     releases: tuple[str, ...]
 
     def with_another(self, value: float, law: Law, release: str) -> Cell:
@@ -43,10 +39,10 @@ class Cell:
             releases=(*self.releases, release),
         )
 
-    def parts_with(self, law: Law) -> _Weighed:
+    def parts_with(self, law: Law) -> tuple[Part, ...]:
         """The laws of the noise of `with_another`."""
         share = self._share(law)
-        return (*((share * weight, own) for weight, own in self.parts), (1 - share, law))
+        return (*((share * weight, own, times) for weight, own, times in self.parts), (1 - share, law, 1))
 
     def _share(self, law: Law) -> float:
         new = float(law.variance())
@@ -76,7 +72,7 @@ class Told:
         return steps
 
     @cached_property
-    def _kinds(self) -> dict[tuple[int, int], dict[Parts, Cell]]:
+    def _kinds(self) -> dict[tuple[int, int], dict[Signature, Cell]]:
         """The different laws among the cells, each with one of those that have it."""
         return {key: {signature(cell.parts): cell for cell in cells} for key, cells in self.cells.items()}
 

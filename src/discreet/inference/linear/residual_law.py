@@ -15,9 +15,7 @@ from dataclasses import dataclass
 from discreet.inference.linear.residual import Precision
 from discreet.inference.linear.residual_part import Axes, Part, subsets, telling
 from discreet.mechanisms.combined import Noise
-
-#: So many draws of a law, each with this weight.
-Term = tuple[float, int, Noise]
+from discreet.mechanisms.sums import Part as Term
 
 #: Weights below this part of the largest are rounding of what is 0.
 _NOTHING = 1e-12
@@ -52,7 +50,7 @@ class Errors:
         return Errors(precision=precision, laws=tuple(numbers), law_of=law_of, totals=totals, touching=dict(touching))
 
     def cell(self, axes: Axes) -> tuple[Term, ...]:
-        """The error of any one cell of the marginal over `axes`, as terms of positive weight, heaviest first."""
+        """The error of any one cell of the marginal over `axes`, as parts of positive weight, heaviest first."""
         precision, cells = self.precision, math.prod(self.precision.sizes[axis] for axis in axes)
         far, counts = Counter(self.totals), Counter[tuple[float, int]]()
         for place in sorted({place for axis in axes for place in self.touching.get(axis, ())}):
@@ -66,8 +64,10 @@ class Errors:
         for (weight, law), count in far.items():
             counts[weight / cells, law] += count
         least = _NOTHING * max(weight for weight, _ in counts)
-        terms = [(weight, count, self.laws[law]) for (weight, law), count in counts.items() if weight > least and count]
-        return tuple(sorted(terms, key=lambda term: (-term[0], term[1])))
+        kept = sorted(
+            ((weight, law) for (weight, law), count in counts.items() if weight > least and count), reverse=True
+        )
+        return tuple((weight, self.laws[law], counts[weight, law]) for weight, law in kept)
 
 
 def _total(precision: Precision, place: int) -> tuple[float, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, get_args
@@ -25,10 +25,13 @@ from discreet.sql.keys import declared_axis
 from discreet.tables.marginals.planning import Planned, plan
 from discreet.tables.marginals.release import Marginals, expected_rmse, in_order, release_marginals, spending
 from discreet.tables.marginals.workload import MOST_WEIGHT, Objective, Wish
-from discreet.tables.reserving import Terms, reserve
+from discreet.tables.reserving import Terms, left_out, reserve
 
 #: Without an order, pairs of columns: what one column says about another.
 ORDER = 2
+
+#: What a wish says beside its columns.
+_WISHES = ("order", "exactly", "tables", "objective")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,26 +56,42 @@ class Wanted:
 
     @staticmethod
     def of(
-        columns: Sequence[str] = (),
+        columns: Sequence[str] | str = (),
         *,
         order: object = None,
         exactly: bool = False,
         tables: Mapping[Sequence[str], object] | Sequence[Sequence[str]] = (),
         objective: str = "mean",
+        **unknown: object,
     ) -> Wanted:
         """What was asked, in the words of the command line or of Python. `tables`: names, or names to weights."""
-        weights = tables if isinstance(tables, Mapping) else dict.fromkeys(map(_names, tables), 1)
+        if unknown:
+            name = next(iter(unknown))
+            raise UsageError(f"marginals know no {name[:40]!r}", hint=closest(name, _WISHES))
         return Wanted(
-            columns=tuple(columns) or None,
+            columns=_names(columns) or None,
             order=None if order is None else _whole(order),
             exactly=exactly,
-            tables=tuple((_names(names), _weight(weight)) for names, weight in weights.items()),
+            tables=tuple((_names(names), _weight(weight)) for names, weight in _weights(tables).items()),
             objective=objective,  # type: ignore[arg-type]  # checked at birth
         )
 
 
-def _names(names: Sequence[str]) -> tuple[str, ...]:
-    return (names,) if isinstance(names, str) else tuple(names)
+def _names(names: object) -> tuple[str, ...]:
+    """Names of columns; one string is one name."""
+    found = (names,) if isinstance(names, str) else tuple(names) if isinstance(names, Iterable) else (names,)
+    for name in found:
+        if not isinstance(name, str):
+            raise UsageError(f"a column is named by text, not by {str(name)[:40]}", hint='["sex", "ward"]')
+    return found
+
+
+def _weights(tables: object) -> Mapping[Any, object]:
+    """Tables and how much each matters, where that is said; one string is a table of one column."""
+    if isinstance(tables, Mapping):
+        return tables
+    found = (tables,) if isinstance(tables, str) or not isinstance(tables, Iterable) else tables
+    return dict.fromkeys(map(_names, found), 1)
 
 
 def _weight(value: object) -> Fraction:
@@ -162,7 +181,13 @@ def priced(
         rows=version.schema.unit.rows,
         warnings=(),
     )
-    return replace(found, warnings=tuple(_advice(found, guarantee)))
+    return _noted(found, terms, version, guarantee)
+
+
+def _noted(price: Priced, terms: Terms, version: Version, guarantee: Guarantee) -> Priced:
+    """With what the reader should know of it."""
+    told = (*left_out(version), *terms.notes(price.event, guarantee), *_advice(price, guarantee))
+    return replace(price, warnings=told)
 
 
 def ask(
@@ -187,11 +212,12 @@ def ask(
     id_, event, known = reserve(asked, price.event, terms, version=version, curator=curator, asker=asker, fresh=fresh)
     if event != price.event:
         price = replace(price, event=event, planned=plan(price.planned.wish, gaussian=event.epsilon is None))
+        price = _noted(price, terms, version, guarantee)
     return release_marginals(
         Program(curator, version, id_),
         [column.name for column in price.columns],
         price.axes,
-        _as_stored(id_, price.planned, curator),
+        _stored(id_, price.planned, curator),
         shown=price.shown,
         confidence=sure,
         cached=known,
@@ -199,11 +225,14 @@ def ask(
     )
 
 
-def _as_stored(id_: str, planned: Planned, curator: Curator) -> Planned:
-    """The plan by which a release was measured: another machine may round another one."""
-    if id_ not in curator.ledger.state.answers:
-        return planned
-    return planned.from_data(json.loads(curator.ledger.answer(id_)))
+def _stored(id_: str, planned: Planned, curator: Curator) -> Planned:
+    """The plan by which a release is measured: the first that was made for it.
+
+    Stored before the draw: a planner may get better, or round otherwise on another machine, and what is begun must be
+    gone on with.
+    """
+    told = curator.ledger.store(id_, json.dumps({"kind": "marginals", **planned.to_data()}))
+    return planned.from_data(json.loads(told))
 
 
 def _advice(price: Priced, guarantee: Guarantee) -> Iterator[str]:

@@ -95,13 +95,22 @@ class Planned:
         kinds = Counter(len(part.axes) for part in self.parts)
         named = ", ".join(f"{count:,} of {_columns(order)}" for order, count in sorted(kinds.items()))
         if self.gaussian:
-            return f"Gaussian noise on {len(self.parts):,} residuals: {named}"
+            return f"Gaussian noise on {counted(len(self.parts), 'residual')}: {named}"
         told = f", {signs:,} of them by contrasts" if signs else ""
-        return f"Laplace noise on {len(self.parts):,} tables: {named}{told}"
+        return f"Laplace noise on {counted(len(self.parts), 'table')}: {named}{told}"
+
+
+def counted(count: int, what: str) -> str:
+    """So many of something, for people.
+
+    >>> counted(1, "table"), counted(2000, "table")
+    ('1 table', '2,000 tables')
+    """
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 def _columns(order: int) -> str:
-    return {0: "no column", 1: "1 column"}.get(order, f"{order} columns")
+    return counted(order, "column") if order else "no column"
 
 
 def plan(wish: Wish, *, gaussian: bool) -> Planned:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,8 +19,8 @@ from discreet.inference.linear.residual import Precision, Residuals
 from discreet.inference.linear.residual_law import Errors
 from discreet.inference.linear.residual_part import Axes, telling
 from discreet.inference.linear.residual_whole import whole
-from discreet.inference.linear.residual_width import half_width
 from discreet.mechanisms.combined import Noise
+from discreet.mechanisms.sums import half_width
 from discreet.plan.cells import Axis
 from discreet.program import Program
 from discreet.release import Spending
@@ -146,8 +145,10 @@ class Marginals:
             raise UsageError(f"no table of {', '.join(names)} was released", hint="ask for it: a release of its own")
         return self._marginal(axes)
 
-    def _place(self, name: str) -> int:
+    def _place(self, name: object) -> int:
         lowered = [each.lower() for each in self.columns]
+        if not isinstance(name, str):
+            raise UsageError(f"a column is named by text, not by {str(name)[:40]}", hint='marginal("sex", "ward")')
         if name.lower() not in lowered:
             raise UsageError(f"the release has no column {name[:60]!r}", hint=closest(name, self.columns))
         return lowered.index(name.lower())
@@ -229,7 +230,6 @@ def release_marginals(
     laws = planned.laws(program.event, rows=version.schema.unit.rows)
     parts = [(part.strategy(sizes), law) for part, law in zip(planned.parts, laws, strict=True)]
     noisy = program.cut(tuple(axes)).linear([part.axes for part in planned.parts], parts)
-    program.finish(json.dumps({"kind": "marginals", "steps": program.steps, **planned.to_data()}))
     return Marginals(
         release=program.id,
         table=version.table,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from discreet import exact
 from discreet.accounting.convert import epsilon_from_rho
+from discreet.tables.publish.exactly import COSTS
 from discreet.tables.publish.layout import Layout
 from discreet.tables.publish.paying import Price
 from discreet.tables.publish.refining import Accuracy
@@ -25,9 +26,9 @@ def card_data(made: Published, files: Sequence[str]) -> dict[str, Any]:
         "table": version.table,
         "version": version.number,
         "release": made.release,
-        "guarantee": guarantee_data(layout, made.price),
+        "guarantee": guarantee_data(layout, made.price, changes=made.offer.changes),
         "noise": "discrete Laplace" if made.price.is_pure else "discrete Gaussian",
-        "exact": exact_words(layout),
+        "exact": exact_words(layout, changes=made.offer.changes),
         "confidence": float(made.confidence),
         "rows": made.total,
         "levels": levels_data(layout, made.accuracy),
@@ -48,13 +49,13 @@ COLUMNS = {
 }
 
 
-def guarantee_data(layout: Layout, price: Price) -> dict[str, Any]:
-    """What is promised, and for whom.
+def guarantee_data(layout: Layout, price: Price, *, changes: bool) -> dict[str, Any]:
+    """What is promised, and for whom. `changes`: exact totals of these people are published, here or before.
 
     Exact totals leave neighbours that change one unit: two steps of adding or removing one, so that a pure epsilon
     counts twice and rho four times; the epsilon told is what that rho converts to at the same delta.
     """
-    unit, changes = layout.version.schema.unit, bool(layout.told.invariants)
+    unit = layout.version.schema.unit
     epsilon, rho = price.epsilon, None if price.is_pure else price.event.rho
     if changes and rho is not None:
         rho *= 4
@@ -71,13 +72,28 @@ def guarantee_data(layout: Layout, price: Price) -> dict[str, Any]:
     }
 
 
-def exact_words(layout: Layout) -> list[str]:
-    """What carries no noise."""
-    if not layout.told.invariants:
+def in_plain_words(guarantee: Mapping[str, Any]) -> str:
+    """What the unit and its neighbours mean, for somebody who has never read of them."""
+    rows = "one row" if guarantee["unit"] == "row" else "all rows of one person"
+    if guarantee["presence_protected"]:
+        return (
+            f"That is: whoever reads these tables, whatever else they know, can hardly tell them from those of the same "
+            f"data without {rows}; the smaller epsilon, the less they can."
+        )
+    return (
+        f"That is: whoever reads these tables, whatever else they know, can hardly tell them from those of data in which "
+        f"{rows} said something else and every exact total were the same; the smaller epsilon, the less they can."
+    )
+
+
+def exact_words(layout: Layout, *, changes: bool) -> list[str]:
+    """What carries no noise, here or in what was published of the same people before, and what that does."""
+    if not changes:
         return []
+    of = ", ".join(layout.told.invariants)
     return [
-        f"the totals of {', '.join(layout.told.invariants)} are exact: whether somebody is in the data is not "
-        "protected, only what they are like"
+        f"exact totals{f' of {of}' if of else ', published before'}: {COSTS}; what stays protected is what somebody is "
+        "like, as far as the totals leave it open"
     ]
 
 
@@ -106,10 +122,7 @@ def notes(layout: Layout) -> list[str]:
     if not unit.is_row:
         told.append(f"rows are counted, of each person at most {unit.rows:,}")
     if layout.told.rules:
-        where = (
-            "count in exact totals, and so in other cells" if layout.told.invariants else "are left out of every table"
-        )
-        told.append(f"rows that break a rule {where}; impossible cells are not listed")
+        told.append("rows that break a rule are left out of every table; impossible cells are not listed")
     if layout.told.hierarchy is not None:
         kept = layout.told.hierarchy.elsewhere
         where = "have places of their own, without a label" if kept else "are left out of every table"
@@ -149,11 +162,16 @@ def card_page(data: dict[str, Any]) -> str:
 <h2>What is guaranteed</h2>
 <p>Differential privacy with epsilon {guarantee["epsilon"]:g}{delta}{rho}, by {_text(data["noise"])} noise.
 Protected: each {_text(guarantee["unit"])}. Neighbours: {_text(guarantee["neighbours"])}.</p>
+<p>{_text(in_plain_words(guarantee))}</p>
 {exact_part}
 <h2>Levels</h2>
-<table><tr><th>level</th><th>places</th><th>cells</th><th>measured</th><th>budget</th>
-<th>typical error of a cell</th><th>of a total</th></tr>{rows}</table>
-<h2>Columns</h2><dl>{columns}</dl>
+<p class="cue">A narrow screen shows part of this table: it scrolls sideways.</p>
+<div class="wide" tabindex="0" role="region" aria-label="Levels"><table>
+<tr><th>level</th><th>places</th><th>cells</th><th>measured</th><th>budget</th>
+<th>typical error of a cell</th><th>of a total</th></tr>{rows}</table></div>
+<h2>Columns</h2>
+<p>Intervals, from low to high, are stated with {100 * data["confidence"]:g}% confidence.</p>
+<dl>{columns}</dl>
 <h2>Notes</h2><ul>{listed}</ul>
 <p>Cite as: {_text(data["cite"])}.</p>
 </main></body></html>
@@ -161,9 +179,11 @@ Protected: each {_text(guarantee["unit"])}. Neighbours: {_text(guarantee["neighb
 
 
 _STYLE = (
-    "body{font:16px/1.5 system-ui,sans-serif;color:#1b1b1b;background:#fff}main{max-width:52rem;margin:2rem auto;"
-    "padding:0 1rem}table{border-collapse:collapse;display:block;overflow-x:auto}td,th{padding:.3rem .7rem;"
-    "border-bottom:1px solid #ccc;text-align:right}td:first-child,th:first-child{text-align:left}dt{font-weight:600}"
+    "body{font:16px/1.5 system-ui,sans-serif;color:#1b1b1b;background:#fff;overflow-wrap:anywhere}main{max-width:52rem;"
+    "margin:2rem auto;padding:0 1rem}.wide{overflow-x:auto}table{border-collapse:collapse;overflow-wrap:normal}td,th{"
+    "padding:.3rem .7rem;border-bottom:1px solid #ccc;text-align:right}td:first-child,th:first-child{text-align:left;"
+    "position:sticky;left:0;background:#fff}dt{font-weight:600}.cue{display:none;color:#555}"
+    "@media(max-width:44rem){.cue{display:block}td,th{padding:.3rem .4rem;font-size:.9rem}}"
 )
 
 

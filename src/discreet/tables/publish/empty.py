@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import Refused
-from discreet.inference.linear.hierarchy import Tree
-from discreet.tables.publish.places import Coded, placed
-from discreet.tables.publish.possible import refuse_nothing_left, smallest
+from discreet.tables.publish.places import Coded
+from discreet.tables.publish.possible import refuse_nothing_left
 from discreet.tables.publish.told import Told, ToldRule
 
 Bools = NDArray[np.bool_]
@@ -36,7 +34,7 @@ def split_rules(told: Told) -> tuple[list[ToldRule], list[ToldRule]]:
 def empty_places(told: Told, rules: Sequence[ToldRule], coded: Coded) -> Bools:
     """Which values of the axes are left out: ruled out, or without a known place where those are left out.
 
-    Refused where nothing is left, and where a rule empties a node whose total would be published exactly.
+    Refused where nothing is left.
     """
     hierarchy = told.hierarchy
     unknown = np.zeros(coded.size, dtype=np.bool_)
@@ -49,42 +47,7 @@ def empty_places(told: Told, rules: Sequence[ToldRule], coded: Coded) -> Bools:
     out = unknown.copy()
     for _, each in ruled:
         out |= each
-    if told.invariants and rules:
-        _refuse_emptied(told, ruled, coded, unknown)
     return out
-
-
-def _refuse_emptied(told: Told, ruled: Sequence[tuple[ToldRule, Bools]], coded: Coded, unknown: Bools) -> None:
-    tree = placed(coded, out=unknown)
-    level = max(told.level_names.index(name) for name in told.invariants)
-    nodes = tree.nodes(level)
-
-    def emptied(chosen: Sequence[tuple[ToldRule, Bools]]) -> Bools:
-        kept = ~unknown
-        for _, each in chosen:
-            kept &= ~each
-        left = np.zeros(tree.tree.sizes[level], dtype=np.bool_)
-        left[nodes[kept]] = True
-        return ~left
-
-    empty = np.flatnonzero(emptied(ruled))
-    if len(empty):
-        node = int(empty[0])
-        names = " and ".join(rule.name for rule, _ in smallest(ruled, lambda chosen: bool(emptied(chosen)[node])))
-        label = _path(tree.tree, tree.labels, level, node)
-        raise Refused(
-            f"{told.where}: invariants keep the exact total of {told.level_names[level]} {label}, "
-            f"and {names} says that nobody is there",
-            hint="take that rule away, or the invariant",
-        )
-
-
-def _path(tree: Tree, labels: Sequence[Sequence[Any]], level: int, node: int) -> str:
-    found = []
-    for upper in range(level, 0, -1):
-        found.append(str(labels[upper - 1][node]))
-        node = int(tree.parents[upper - 1][node])
-    return repr(" / ".join(found[::-1]))
 
 
 def _ruled_out(rule: ToldRule, told: Told, coded: Coded) -> Bools:

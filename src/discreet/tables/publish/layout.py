@@ -25,6 +25,7 @@ from discreet.schema.column import Column, Label
 from discreet.schema.schema import closest
 from discreet.tables.publish.empty import empty_places, split_rules
 from discreet.tables.publish.places import Places, Publics, axis_named, coded_places, placed
+from discreet.tables.publish.exactly import exact_level, refuse_undeclared
 from discreet.tables.publish.possible import cutting, possible_cells
 from discreet.tables.publish.told import Query, Told, ToldLevel
 
@@ -77,7 +78,7 @@ class Layout:
     @property
     def known(self) -> int | None:
         """The lowest level whose totals are exact; those above it follow."""
-        return max((self.levels.index(name) for name in self.told.invariants), default=None)
+        return exact_level(self.told)
 
     def size(self, level: int) -> int:
         """How many cells the table of a level has."""
@@ -94,15 +95,6 @@ class Layout:
             kinds=int(groups.max()) + 1,
         )
 
-    def totals(self, level: int) -> Nodes:
-        """The number of rows of each place of a level, whatever they are like: of cells that cannot be, too.
-
-        An exact total must tell of places alone. Were rows that break a rule left out of it, rules could be written
-        that single out anybody.
-        """
-        places = self.strategy(level, np.zeros(self.cells, dtype=np.int64))
-        return replace(places, groups=np.zeros(len(self.possible), dtype=np.int64))
-
     def cell_labels(self) -> list[tuple[str, tuple[Label, ...], Wholes]]:
         """For each attribute its name, its labels, and which of them each possible cell has."""
         shape = tuple(axis.size for _, axis in self.attributes)
@@ -113,7 +105,7 @@ class Layout:
         ]
 
     def to_data(self) -> dict[str, Any]:
-        """What is measured and how it is refined, as JSON data: equal layouts have equal data."""
+        """What a plan says, as JSON data: equal plans have equal data, whichever levels are found worth measuring."""
         tree = [hashlib.sha256(parent.astype("<i8").tobytes()).hexdigest() for parent in self.places.tree.parents]
         return {
             "levels": list(self.levels),
@@ -122,7 +114,9 @@ class Layout:
             "possible": hashlib.sha256(self.possible.tobytes()).hexdigest(),
             "queries": [
                 [[each.words, str(each.share), each.groups.tolist()] for each in level] for level in self.queries
-            ],
+            ]
+            if self.told.levels
+            else None,
             "known": self.known,
             "joined": None if self.places.joined is None else self.places.joined.content,
         }
@@ -139,6 +133,7 @@ def lay_out(told: Told, version: Version, publics: Publics) -> Layout:
     cell_rules, place_rules = split_rules(told)
     possible = possible_cells(told, cell_rules, attributes)
     places = placed(coded, out=empty_places(told, place_rules, coded))
+    refuse_undeclared(told, schema, places)
     queries = _queries(told, attributes, possible)
     return Layout(
         told=told,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,12 +11,14 @@ from numpy.typing import NDArray
 
 from discreet.answers.sql import Asker
 from discreet.curator import Curator
-from discreet.invariant import published
+from discreet.invariant import published, refuse_others
 from discreet.mechanisms.addition import Integers
 from discreet.program import Program
+from discreet.tables.publish.exactly import level_totals, totals_of
 from discreet.tables.publish.joined import source_of
 from discreet.tables.publish.layout import Layout
-from discreet.tables.publish.paying import Price, laws_of, question_of, refuse_before_declaring, reserve
+from discreet.tables.publish.offering import Offer
+from discreet.tables.publish.paying import refuse_before_declaring, reserve
 
 Progress = Callable[[str, float], None]
 
@@ -35,21 +36,20 @@ class Noisy:
     cached: bool
 
 
-def measure(layout: Layout, price: Price, *, curator: Curator, asker: Asker, fresh: bool, progress: Progress) -> Noisy:
+def measure(offer: Offer, *, curator: Curator, asker: Asker, fresh: bool, progress: Progress) -> Noisy:
     """Charge and measure, or read back what was measured before for the same plan, free.
 
     Guarantee: the reservation's, for neighbours under the version's unit; where totals are invariant, for neighbours
         that change one unit and keep them (the ledger counts every loss for that).
     Because: each query moves by at most a unit's rows, its noise costs its share, and shares sum to 1.
     """
-    laws = laws_of(layout, price)
-    question = question_of(layout, price)
-    version, ledger = layout.version, curator.ledger
-    known = None if fresh else ledger.reserved(version.table, version.number, question)
-    if known is None and layout.told.invariants:
-        refuse_before_declaring(layout, price, ledger, asker)
+    layout, laws, version = offer.layout, offer.laws, offer.layout.version
+    if layout.told.invariants:
+        _refuse_others(layout, curator)
+        if offer.known is None:
+            refuse_before_declaring(layout, offer.price, curator.ledger, asker)
     declared = _declared(layout, curator) if layout.told.invariants else None
-    held = reserve(layout, price, curator, asker, question=question, fresh=fresh) if known is None else known.id
+    held = offer.known or reserve(layout, offer.price, curator, asker, fresh=fresh)
     progress("counting", 0.1)
     program = Program(curator, version, held, **source_of(version, layout.places.joined))
     parts = [
@@ -63,10 +63,10 @@ def measure(layout: Layout, price: Price, *, curator: Curator, asker: Asker, fre
         tuple(_by_nodes(next(drawn), tree.sizes[level], query.kinds) for query in queries)
         for level, queries in enumerate(layout.queries)
     )
-    totals = None if declared is None else _totals(layout, declared, curator)
+    totals = None if declared is None else _totals(layout, declared, held, curator)
     program.finish(json.dumps({"kind": "publish", "levels": list(layout.levels)}))
     progress("measured", 0.5)
-    return Noisy(release=held, values=values, totals=totals, cached=known is not None)
+    return Noisy(release=held, values=values, totals=totals, cached=offer.known is not None)
 
 
 def _by_nodes(noisy: Integers, nodes: int, kinds: int) -> NDArray[np.int64]:
@@ -74,22 +74,34 @@ def _by_nodes(noisy: Integers, nodes: int, kinds: int) -> NDArray[np.int64]:
     return np.ascontiguousarray(noisy.astype(np.int64).reshape(nodes, kinds).T)
 
 
+def _words(layout: Layout) -> str:
+    """What the ledger calls the exact totals: the table's column and its level alone.
+
+    Every plan that wants them names them so, and reads the same ones.
+    """
+    assert layout.known is not None
+    return f"exact totals of {level_totals(layout.told, layout.known)}"
+
+
 def _declared(layout: Layout, curator: Curator) -> str:
     """Tell the ledger, before anything is charged, what is no longer protected; it refuses where there is no room.
 
-    Returns the id that the exact totals are stored under: another plan's totals have another.
+    Returns the id that the exact totals are stored under.
     """
-    version, names = layout.version, ", ".join(layout.told.invariants)[:100]
-    digest = hashlib.sha256(json.dumps(layout.to_data(), sort_keys=True).encode()).hexdigest()[:16]
-    return curator.ledger.invariant(
-        version.table, version.number, words=f"exact totals of {names} in published tables, plan {digest}"
-    )
+    return curator.ledger.invariant(layout.version.table, layout.version.number, words=_words(layout))
 
 
-def _totals(layout: Layout, declared: str, curator: Curator) -> NDArray[np.int64]:
+def _refuse_others(layout: Layout, curator: Curator) -> None:
+    assert layout.known is not None
+    counted, _ = totals_of(layout.places, layout.known)
+    refuse_others(curator.ledger, layout.version, layout.places.axes, counted, words=_words(layout))
+
+
+def _totals(layout: Layout, declared: str, release: str, curator: Curator) -> NDArray[np.int64]:
     """The exact totals that the plan declares, by the nodes of the lowest level: the first that are stored stand."""
-    level = layout.known
-    assert level is not None
+    assert layout.known is not None
+    counted, rank = totals_of(layout.places, layout.known)
     source = source_of(layout.version, layout.places.joined)
-    found = published(curator, layout.version, layout.axes, layout.totals(level), id_=declared, **source)
-    return found.astype(np.int64)
+    axes = layout.places.axes
+    found = published(curator, layout.version, axes, counted, id_=declared, release=release, **source)
+    return found.astype(np.int64)[rank]

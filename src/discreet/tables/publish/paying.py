@@ -17,12 +17,14 @@ from discreet.curator import Curator
 from discreet.cut import Law
 from discreet.errors import BudgetExceeded, UsageError
 from discreet.ledger.account import Account
-from discreet.ledger.checked import check_event
+from discreet.ledger.checked import check_event, readable
+from discreet.ledger.invariants import refuse_too_much
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.refusal import check_quota
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.tables.publish.layout import Layout
+from discreet.tables.publish.layout import Layout, with_levels
+from discreet.tables.publish.told import ToldLevel
 
 #: Squares and quotients of variances stay within floats.
 _LEAST_VARIANCE = 1e-60
@@ -92,7 +94,7 @@ def laws_of(layout: Layout, price: Price) -> list[list[Law]]:
 
 
 def question_of(layout: Layout, price: Price) -> str:
-    """What tells the same publication again."""
+    """What tells the same publication again: the plan as it is told, and its price."""
     version = layout.version
     asked = {
         "publish": layout.to_data(),
@@ -103,7 +105,36 @@ def question_of(layout: Layout, price: Price) -> str:
     return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
 
 
-def reserve(layout: Layout, price: Price, curator: Curator, asker: Asker, *, question: str, fresh: bool) -> str:
+def chosen_shares(layout: Layout) -> str:
+    """The parts of the budget that levels were given, where the plan left that open; written down with the charge."""
+    if layout.told.levels:
+        return ""
+    return ",".join(str(sum((query.share for query in level), Fraction(0))) for level in layout.queries)
+
+
+def found_before(layout: Layout, price: Price, ledger: Ledger) -> tuple[str, Layout] | None:
+    """The newest publication of the same plan, and its layout with the levels that were measured then.
+
+    A planner that would choose other levels today reads back what was bought.
+    """
+    version, state = layout.version, ledger.refresh()
+    for held in reversed(state.reservations.values()):
+        charge = state.charges[held.id]
+        question, _, shares = charge.question.partition("/")
+        same = (charge.table, charge.version) == (version.table, version.number)
+        if same and question == question_of(layout, price) and (not held.closed or held.id in state.answers):
+            return held.id, _with_shares(layout, shares)
+    return None
+
+
+def _with_shares(layout: Layout, shares: str) -> Layout:
+    if not shares:
+        return layout
+    levels = zip(layout.levels, shares.split(","), strict=True)
+    return with_levels(layout, {name: ToldLevel(share=Fraction(share)) for name, share in levels})
+
+
+def reserve(layout: Layout, price: Price, curator: Curator, asker: Asker, *, fresh: bool) -> str:
     """Charge the whole publication at once; returns the id of the reservation."""
     version = layout.version
     charge = curator.ledger.charge(
@@ -112,7 +143,7 @@ def reserve(layout: Layout, price: Price, curator: Curator, asker: Asker, *, que
         version=version.number,
         region=Region.whole(),
         event=price.event,
-        question=question,
+        question=f"{question_of(layout, price)}/{chosen_shares(layout)}",
         price=price.epsilon,
         analyst=asker.name,
         quota=asker.quota,
@@ -145,6 +176,9 @@ def refuse_before_declaring(layout: Layout, price: Price, ledger: Ledger, asker:
     """Refuse what the charge would refuse. A declaration is for good, and must not be left without its tables."""
     population = layout.version.population
     account = ledger.refresh().account(population)
+    if asker.name is not None:
+        readable(asker.name, what="an analyst's name")
+    refuse_too_much(account)
     if asker.quota is not None:
         check_quota(account, asker.name, needed=price.epsilon, quota=asker.quota)
     if not fits(layout, price, ledger, account.guarantee):

@@ -85,9 +85,13 @@ def coded_places(told: Told, schema: Schema, publics: Publics) -> Coded:
     assert hierarchy.column is not None
     if hierarchy.source is not None:
         return _by_table(told, hierarchy, schema, publics(hierarchy.source))
-    column, axis = axis_named(hierarchy.column, told, schema)
+    column = column_named(hierarchy.column, told, schema)
     if hierarchy.prefix and not isinstance(column, Category):
-        raise told.fault(f"prefixes are of a category's values, and {column.name!r} is none")
+        raise told.fault(
+            f"prefix cuts the values that a category lists, and column {column.name!r} is declared as another type",
+            hint=f"declare {column.name!r} as a category with its values, or list the places in a public table: from",
+        )
+    column, axis = axis_named(hierarchy.column, told, schema)
     lengths = (*(hierarchy.prefix or ()), None)
     texts = [[None if label is None else str(label)[:length] for label in axis.labels] for length in lengths[:-1]]
     return _labelled((axis,), [*texts, list(axis.labels)])

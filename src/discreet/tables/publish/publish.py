@@ -45,6 +45,7 @@ class Quote:
     layout: Layout
     price: Price
     accuracy: Accuracy
+    changes: bool
     stored: bool
     fits: bool
 
@@ -53,10 +54,10 @@ class Quote:
         return {
             "table": self.layout.version.table,
             "version": self.layout.version.number,
-            "guarantee": guarantee_data(self.layout, self.price),
+            "guarantee": guarantee_data(self.layout, self.price, changes=self.changes),
             "stored": self.stored,
             "fits": self.fits,
-            "exact": exact_words(self.layout),
+            "exact": exact_words(self.layout, changes=self.changes),
             "levels": levels_data(self.layout, self.accuracy),
             "notes": notes(self.layout),
         }
@@ -79,7 +80,8 @@ def quote(
         layout=offer.layout,
         price=offer.price,
         accuracy=offer.accuracy,
-        stored=offer.stored(ledger),
+        changes=offer.changes,
+        stored=offer.known is not None,
         fits=fits(offer.layout, offer.price, ledger, guarantee),
     )
 
@@ -109,7 +111,7 @@ def publish(
     progress("planning", 0.0)
     prices = prices_of(epsilon, delta, guarantee)
     offer = best_offer(lay_out(told, version, publics), prices, curator.ledger, guarantee, fresh=fresh)
-    noisy = measure(offer.layout, offer.price, curator=curator, asker=asker, fresh=fresh, progress=progress)
+    noisy = measure(offer, curator=curator, asker=asker, fresh=fresh, progress=progress)
     progress("refining", 0.6)
     refined = refine(offer.accuracy, offer.laws, noisy.values, noisy.totals)
     progress("refined", 0.8)

@@ -232,9 +232,24 @@ def check_folder(to: Path, *, force: bool) -> None:
         raise UsageError(f"{str(to)!r} is no folder")
     if to.is_dir() and any(to.iterdir()) and not force:
         raise UsageError(f"{str(to)!r} is not empty", hint="another --to, or --force to write over what is there")
-    above = next(parent for parent in (to.resolve(), *to.resolve().parents) if parent.exists())
-    if not os.access(above, os.W_OK | os.X_OK):
-        raise UsageError(f"{str(to)!r} cannot be written")
+    try:
+        _try_writing(to.absolute())
+    except OSError as problem:
+        raise UsageError(
+            f"{str(to)!r} cannot be written: {problem.strerror}", hint="nothing was charged; another --to"
+        ) from None
+
+
+def _try_writing(to: Path) -> None:
+    """Make the folder and a file in it, and take away what was made: a right to write is known by writing."""
+    made = [folder for folder in (to, *to.parents) if not folder.exists()]
+    try:
+        to.mkdir(parents=True, exist_ok=True)
+        _whole(to / f".discreet-{secrets.token_hex(8)}", lambda path: path.write_bytes(b"")).unlink()
+    finally:
+        for folder in made:
+            if folder.is_dir():
+                folder.rmdir()
 
 
 def _whole(path: Path, write: Any) -> Path:

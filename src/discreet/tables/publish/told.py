@@ -2,7 +2,7 @@
 
 table = "people"
 attributes = ["sex", "age"]                 # declared categories, or numbers with bounds or bins
-invariants = ["state"]                      # exact totals of a level; changes what is protected
+invariants = ["state"]                      # exact totals of a level, if the owner declared them; changes what is protected
 
 [hierarchy]
 column = "block"                            # a declared category; or text, where a public table lists the places
@@ -37,7 +37,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet import exact
-from discreet.errors import UsageError
+from discreet.errors import Refused, UsageError
 from discreet.schema.schema import closest
 
 #: A plan's file has at most so many bytes, and says at most so many things of each kind.
@@ -114,8 +114,12 @@ def _parsed(path: Path) -> Mapping[str, Any]:
     try:
         with path.open("rb") as stream:
             content = stream.read(MOST_BYTES + 1)
+    except IsADirectoryError:
+        raise UsageError(
+            f"{str(path)!r} is a folder, and a plan is a file", hint="discreet publish PLAN.toml"
+        ) from None
     except OSError as problem:
-        raise UsageError(f"cannot read {path.name}: {problem.strerror}") from None
+        raise UsageError(f"cannot read {str(path)!r}: {problem.strerror}") from None
     if len(content) > MOST_BYTES:
         raise UsageError(f"{path.name} is larger than {MOST_BYTES:,} bytes")
     try:
@@ -152,7 +156,22 @@ class _Reader:
             rules=(*self._zeros(data), *self._rules(data)),
         )
         self._check_levels(told)
+        self._check_exact(told)
         return told
+
+    def _check_exact(self, told: Told) -> None:
+        """Exact totals count all rows of a place. A plan that leaves rows out would read exact counts of a part.
+
+        And its estimates, fitted to totals of more rows than its cells hold, would be biased.
+        """
+        left_out = ["zeros or rules"] * bool(told.rules)
+        left_out += ["elsewhere = false"] * (told.hierarchy is not None and not told.hierarchy.elsewhere)
+        if told.invariants and left_out:
+            raise Refused(
+                f"{self.where}: invariants do not go with {' and '.join(left_out)}: an exact total counts every row of "
+                "a place, and beside tables that leave rows out it would tell how many those are, and bias the rest",
+                hint="take the invariants away, or what leaves rows out",
+            )
 
     def _check_levels(self, told: Told) -> None:
         names = told.level_names

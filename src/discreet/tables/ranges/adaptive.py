@@ -13,12 +13,17 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.accounting.events import Reserved
 from discreet.cut import Measurable
+from discreet.inference.linear.solver import solver
+from discreet.inference.linear.spread import SpreadSolver
 from discreet.measurement import Law
 from discreet.mechanisms.addition import Integers
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.strategy.evenest import Evenest
+from discreet.mechanisms.strategy.keeping import kept as kept_data
+from discreet.mechanisms.strategy.keeping import read
 from discreet.mechanisms.strategy.merged import Merged
 from discreet.mechanisms.strategy.strategy import Strategy
 from discreet.mechanisms.strategy.unevenness import Unevenness, sizes_up_to
@@ -51,35 +56,52 @@ def adapted(program: Program, axis: Axis, planned: Planned) -> Adapted:
 
     Guarantee: the steps' losses are shares of the reservation that add to 1.
     """
-    uneven = Unevenness(axis.size, sizes_up_to(axis.size))
-    spread = _spread(_law(program, planned.strategy, 1 - TEST - CUT), planned)
-    price = max(1, round(uneven.unit * spread))
-    evenest = Evenest(uneven, price)
-    ((least,),) = program.linear((axis,), [(evenest, _law(program, evenest, TEST))])
-    if float(least) > PAYS * price * axis.size:
-        return _measured(program, axis, planned.strategy, 1 - TEST, planned, buckets=None)
-    (noisy,) = program.linear((axis,), [(uneven, _law(program, uneven, CUT))])
-    groups = partition(noisy, uneven, price)
-    inner = plan(AllRanges(int(groups[-1]) + 1), gaussian=planned.gaussian)
-    strategy = Merged(groups, inner.strategy)
-    return _measured(program, axis, strategy, 1 - TEST - CUT, inner, buckets=int(groups[-1]) + 1)
+    event, rows = program.event, program.version.schema.unit.rows
+    evenest = tested(axis.size, planned, event, rows)
+    ((least,),) = program.linear((axis,), [(evenest, law_of(evenest, event, rows, TEST))])
+    if float(least) > PAYS * evenest.price * axis.size:
+        law = law_of(planned.strategy, event, rows, 1 - TEST)
+        (noisy,) = program.linear((axis,), [(planned.strategy, law)])
+        return Adapted(strategy=planned.strategy, law=law, noisy=noisy, buckets=None, noise_rmse=rmse(planned, law))
+    uneven = evenest.uneven
+    (noisy,) = program.linear((axis,), [(uneven, law_of(uneven, event, rows, CUT))])
+    groups = partition(noisy, uneven, evenest.price)
+    # The plan for the buckets is stored with what it measured: a later planner may make another.
+    kept = program.beside(3)
+    inner = plan(AllRanges(int(groups[-1]) + 1), gaussian=planned.gaussian).strategy if kept is None else read(kept)
+    strategy = Merged(groups, inner)
+    law = law_of(strategy, event, rows, 1 - TEST - CUT)
+    (noisy,) = program.linear((axis,), [(strategy, law)], beside=kept_data(inner))
+    error = noise_rmse(SpreadSolver(strategy, solver(inner)), law)
+    return Adapted(strategy=strategy, law=law, noisy=noisy, buckets=int(groups[-1]) + 1, noise_rmse=error)
 
 
-def _measured(
-    program: Program, axis: Axis, strategy: Strategy, share: Fraction, planned: Planned, *, buckets: int | None
-) -> Adapted:
-    law = _law(program, strategy, share)
-    (noisy,) = program.linear((axis,), [(strategy, law)])
-    return Adapted(strategy=strategy, law=law, noisy=noisy, buckets=buckets, noise_rmse=rmse(planned, law))
+def tested(cells: int, planned: Planned, event: Reserved, rows: int) -> Evenest:
+    """What the test measures. Refuses, before anything is paid, noise that cannot be drawn for it or the partition."""
+    uneven = Unevenness(cells, sizes_up_to(cells))
+    spread = _spread(law_of(planned.strategy, event, rows, 1 - TEST - CUT), planned)
+    found = Evenest(uneven, max(1, round(uneven.unit * spread)))
+    law_of(found, event, rows, TEST)
+    law_of(uneven, event, rows, CUT)
+    return found
 
 
-def _law(program: Program, measured: Measurable, share: Fraction) -> Law:
-    """The noise on what is measured that costs a share of the reservation."""
-    moves = measured.moves(program.version.schema.unit.rows)
-    event = program.event
+def law_of(measured: Measurable, event: Reserved, rows: int, share: Fraction = Fraction(1)) -> Law:
+    """The noise on what is measured that costs a share of a reservation, for units of at most so many rows."""
+    moves = measured.moves(rows)
     if event.epsilon is not None:
         return DiscreteLaplace(scale=moves.l1 / (event.epsilon * share))
     return DiscreteGaussian(sigma2=Fraction(moves.l2_squared) / (2 * event.rho * share))
+
+
+def noise_rmse(found: SpreadSolver, law: Law) -> float:
+    """The root of the mean square of the noise over ranges of cells: of many, evenly chosen."""
+    cells = found.strategy.cells
+    ends = np.unique(np.linspace(0, cells - 1, min(cells, 64)).astype(np.int64))
+    lows, highs = np.meshgrid(ends, ends)
+    inside = lows <= highs
+    variances = found.range_variances(lows[inside], highs[inside])
+    return float(np.sqrt(variances.mean() * law.variance()))
 
 
 def _spread(law: Law, planned: Planned) -> float:

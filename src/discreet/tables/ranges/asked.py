@@ -24,7 +24,12 @@ def pairs_of(given: Iterable[Pair] | str | PathLike[str] | None) -> list[Pair] |
     """Ranges as given: pairs, or the name of a CSV file with the columns low and high."""
     if given is None:
         return None
-    pairs = _read(Path(given)) if isinstance(given, str | PathLike) else [_pair(each) for each in given]
+    if isinstance(given, str | PathLike):
+        pairs = _read(Path(given))
+    elif isinstance(given, Iterable):
+        pairs = [_pair(each) for each in given]
+    else:
+        raise UsageError("ranges are pairs of low and high, or the name of a CSV file")
     if not pairs:
         raise UsageError("there is no range to answer", hint="a line such as 30,45 below the header low,high")
     if len(pairs) > MOST_RANGES:

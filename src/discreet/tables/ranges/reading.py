@@ -45,7 +45,10 @@ class Interval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quantile:
-    """Where a fraction of the rows lies below, by the noisy numbers, and between which values it surely lies."""
+    """The least value, of those that end a cell, that a fraction of the rows lies at or below, by the noisy numbers.
+
+    `interval`: the exact quantile lies between these values, with the confidence asked for.
+    """
 
     fraction: float
     value: Label
@@ -55,7 +58,7 @@ class Quantile:
         return [self.fraction, self.value, list(self.interval)]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Ranges:
     """A release of the ranges of a column: ask it for intervals, prefixes and quantiles as often as you like."""
 
@@ -150,7 +153,7 @@ class Ranges:
         place = min(int(np.searchsorted(sums[1:], float(wanted) * total)), self.ruler.cells - 1)
         first, last = self._quantile_ends(float(wanted), place, confidence_of(confidence))
         ends = (self.ruler.low(first), self.ruler.high(last))
-        return Quantile(fraction=float(wanted), value=self.ruler.low(place), interval=ends)
+        return Quantile(fraction=float(wanted), value=self.ruler.high(place), interval=ends)
 
     @cached_property
     def _monotone(self) -> Floats:
@@ -215,6 +218,10 @@ class Ranges:
         intervals use `cells` and `intervals`.
         """
         return np.diff(np.rint(self._monotone)).astype(np.int64)
+
+    def __repr__(self) -> str:
+        paid = "stored, free" if self.cached else f"cost {self.cost}"
+        return f"<Ranges {self.release}: {self.ruler.column.name} of {self.table}, {self.ruler.cells:,} cells, {paid}>"
 
     def to_data(
         self, *, confidence: object = "0.95", quantiles: Sequence[object] = (), whole: bool = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -24,15 +25,14 @@ from discreet.measurement import Law, law_from_data, law_to_data
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.strategy import keeping
-from discreet.mechanisms.strategy.strategy import Strategy
 from discreet.program import Program
 from discreet.schema.schema import closest
 from discreet.tables.planning.plan import Planned, plan, rmse
-from discreet.tables.ranges.adaptive import Adapted, adapted
+from discreet.tables.ranges.adaptive import TEST, Adapted, adapted, law_of, tested
 from discreet.tables.ranges.asked import Pair, pairs_of, places_of
 from discreet.tables.ranges.reading import Ranges
 from discreet.tables.ranges.ruler import Ruler, ruler_of
-from discreet.tables.reserving import Terms, reserve
+from discreet.tables.reserving import Terms, left_out, reserve
 from discreet.tables.workload import AllRanges, GivenRanges, Workload
 
 #: Strategies that can be asked for by name.
@@ -58,6 +58,8 @@ class Wanted:
         only: bool = False,
     ) -> Wanted:
         """What is asked, checked. `only`: planned for the given ranges alone, with less noise for them."""
+        if not isinstance(column, str) or not isinstance(strategy, str):
+            raise UsageError("a column and a strategy are named by text")
         if strategy not in STRATEGIES:
             raise UsageError(f"no strategy is called {strategy[:40]!r}", hint=closest(strategy, STRATEGIES))
         if only and (ranges is None or strategy != "best"):
@@ -80,19 +82,34 @@ class Quote:
     law: Law
     event: Reserved
     places: tuple[tuple[int, int], ...]
+    rows: int
 
     @property
     def expected_rmse(self) -> float:
         return rmse(self.planned, self.law)
 
+    @property
+    def lower_bound(self) -> float:
+        """What no strategy of this kind goes below.
+
+        The planner's bound is for continuous noise; discrete noise has less variance, in proportion least on a
+        strategy whose columns are as short as whole numbers can be. That is taken off.
+        """
+        if isinstance(self.law, DiscreteLaplace):
+            whole, least = 2 * self.law.scale**2, Fraction(self.rows) / (self.event.epsilon or Fraction(1))
+            share = _variance(DiscreteLaplace, scale=least) / float(2 * least**2)
+        else:
+            whole, least = self.law.sigma2, Fraction(self.rows**2) / (2 * self.event.rho)
+            share = _variance(DiscreteGaussian, sigma2=least) / float(least)
+        return math.sqrt(self.planned.lower_bound * float(whole) * min(1.0, share))
+
     def to_data(self) -> dict[str, Any]:
-        bound = (self.planned.lower_bound * self.law.variance()) ** 0.5
         return {
             "column": self.ruler.column.name,
             "cells": self.ruler.cells,
             "strategy": self.planned.words,
             "expected_rmse": self.expected_rmse,
-            "lower_bound": bound,
+            "lower_bound": self.lower_bound,
             "rows_measured": self.planned.strategy.rows,
             "cost": cost_of(self.event).to_data(up=True),
         }
@@ -117,18 +134,22 @@ def planned(wanted: Wanted, event: Reserved, version: Version) -> Quote:
     if wanted.only:
         lows, highs = (np.array(ends, dtype=np.int64) for ends in zip(*places, strict=True))
         workload = GivenRanges(ruler.cells, lows, highs)
-    name = "best" if wanted.strategy == "adaptive" else wanted.strategy
-    found = _plan(workload, event.epsilon is None, wanted.seconds, name)
-    law = law_of(found.strategy, event, version)
-    return Quote(ruler=ruler, planned=found, law=law, event=event, places=places)
+    names = {"best": ("best", "identity"), "adaptive": ("best", "identity")}.get(wanted.strategy, (wanted.strategy,))
+    plans = [_plan(workload, event.epsilon is None, wanted.seconds, name) for name in names]
+    rows, share = version.schema.unit.rows, Fraction(1) - (TEST if wanted.strategy == "adaptive" else 0)
+    # By the real law: at a large epsilon discrete noise on single cells is all but nothing, and no plan is better.
+    best = min(plans, key=lambda each: rmse(each, law_of(each.strategy, event, rows, share)))
+    if wanted.strategy == "adaptive":
+        tested(ruler.cells, best, event, rows)
+    law = law_of(best.strategy, event, rows, share)
+    return Quote(ruler=ruler, planned=best, law=law, event=event, places=places, rows=rows)
 
 
-def law_of(strategy: Strategy, event: Reserved, version: Version) -> Law:
-    """The noise on every row of a strategy that costs all of a reservation."""
-    moves = strategy.moves(version.schema.unit.rows)
-    if event.epsilon is not None:
-        return DiscreteLaplace(scale=moves.l1 / event.epsilon)
-    return DiscreteGaussian(sigma2=Fraction(moves.l2_squared) / (2 * event.rho))
+def _variance(kind: Any, **given: Fraction) -> float:
+    try:
+        return float(kind(**given).variance())
+    except UsageError:  # noise so small that nobody draws it
+        return 0.0
 
 
 def _ruler(wanted: Wanted, version: Version) -> Ruler:
@@ -155,11 +176,13 @@ def release(
     """
     ruler = _ruler(wanted, version)
     places = places_of(wanted.pairs, ruler)
-    if not fresh and (known := _stored(wanted, ruler, places, terms, version, guarantee, curator)) is not None:
-        return known
+    stored = None if fresh else _stored(wanted, ruler, places, terms, version, guarantee, curator)
+    if stored is not None:
+        return stored
     if terms is None:
         raise UsageError(
-            f"no stored release of {wanted.column!r} tells these ranges", hint="--epsilon 1 makes one that does"
+            f"no stored release of {wanted.column!r} tells these ranges of version {version.number}",
+            hint=_elsewhere(ruler, version, curator),
         )
     event = terms.event(guarantee, version, curator)
     asked = {
@@ -170,11 +193,12 @@ def release(
         "seconds": wanted.seconds,
     }
     planned(wanted, event, version)  # what cannot be planned is refused before it is paid
-    held, event, _ = reserve(asked, event, terms, version=version, curator=curator, asker=asker, fresh=fresh)
+    held, event, known = reserve(asked, event, terms, version=version, curator=curator, asker=asker, fresh=fresh)
     # Stored before the draw: a planner may get better, and what is begun must be gone on with.
     summary = _summary(wanted, planned(wanted, event, version))
     told = json.loads(curator.ledger.store(held, json.dumps(summary)))
-    return replace(_read(told, held, ruler, version=version, curator=curator, cached=False), asked=places)
+    made = replace(_read(told, held, ruler, version=version, curator=curator, cached=known), asked=places)
+    return replace(made, warnings=(*made.warnings, *terms.notes(event, guarantee)))
 
 
 def _summary(wanted: Wanted, quoted: Quote) -> dict[str, Any]:
@@ -215,7 +239,7 @@ def _read(told: dict[str, Any], held: str, ruler: Ruler, *, version: Version, cu
         expected_rmse=told["expected_rmse"],
         cost=FREE if cached else cost_of(program.event),
         cached=cached,
-        warnings=("rows in which the column is NULL lie in no range",),
+        warnings=("rows in which the column is NULL lie in no range", *left_out(version, curator)),
     )
     if not told["adaptive"]:
         return replace(found, noisy=program.linear((ruler.axis(),), [(strategy, law)])[0])
@@ -258,15 +282,33 @@ def _stored(
     """The most exact stored release of the column that tells these ranges and cost what is offered now, or more."""
     least = Fraction(0) if terms is None else terms.event(guarantee, version, curator).rho
     found = [each for each in _releases(ruler, version, curator) if events.loss(each[1]).rho >= least]
-    for held, _, told in sorted(found, key=lambda each: (events.loss(each[1]).rho, each[0]), reverse=True):
-        if told["only"] and not wanted.only and terms is not None:
-            continue  # who pays gets what can be read for ever
+    # The most exact first; one by a partition, whose intervals speak of noise alone, only where there is no other.
+    for held, _, told in sorted(found, key=lambda each: (each[2]["adaptive"], each[2]["expected_rmse"], each[0])):
+        if terms is not None and (told["only"], told["name"]) != (wanted.only, wanted.strategy):
+            continue  # who pays gets what they ask for
         if wanted.strategy not in ("best", told["name"]):
             continue
         made = replace(_read(told, held, ruler, version=version, curator=curator, cached=True), asked=places)
         if made.tells(places):
             return made
     return None
+
+
+def _elsewhere(ruler: Ruler, version: Version, curator: Curator) -> str:
+    """Where ranges might be read that are not stored for this version."""
+    ledger = curator.ledger
+    for held in reversed(ledger.refresh().reservations.values()):
+        charge = ledger.state.charges[held.id]
+        if charge.table != version.table or held.id not in ledger.state.answers:
+            continue
+        told = json.loads(ledger.answer(held.id))
+        if told.get("kind") != "ranges" or told["column"] != ruler.column.name:
+            continue
+        if charge.version != version.number:
+            return f"{held.id} is about version {charge.version}; --epsilon 1 measures this one"
+        if not _spent(held):
+            return f"{held.id} was paid and broke off: the same command with its --epsilon goes on with it, free"
+    return "--epsilon 1 makes one that does"
 
 
 def _releases(ruler: Ruler, version: Version, curator: Curator) -> Iterator[tuple[str, Reserved, dict[str, Any]]]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import exact
-from discreet.accounting.events import Gaussian, Laplace, loss, to_data
+from discreet.accounting.events import Gaussian, Laplace, Reserved, loss, to_data
 from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.region import Region
 from discreet.answers.quoting import cost_of
@@ -22,12 +22,12 @@ from discreet.curator import Curator, Version
 from discreet.engines.person_keys import MARK
 from discreet.errors import UsageError
 from discreet.release import Spending
-from discreet.schema.schema import Schema
 from discreet.tables.reserving import Terms
 from discreet.tables.stream.counter import Counter
 from discreet.tables.stream.counters import law_of
 from discreet.tables.stream.root import Root
 from discreet.tables.stream.tree import best_tree
+from discreet.tables.stream.whose import whose_of
 
 #: Steps of a stream. More than this is forty-four years of days.
 MOST_STEPS = 2**14
@@ -109,12 +109,18 @@ def check_name(name: str) -> str:
     return name
 
 
-def whose(table: str, schema: Schema, path: tuple[tuple[str, Schema], ...] = ()) -> list[dict[str, Any]]:
-    """Who a person is, as data: the columns that name them, and those on the way to them."""
-    return [
-        {"table": name, "person": list(own.unit.person), "through": own.unit.through, "on": list(own.unit.on)}
-        for name, own in ((table, schema), *path)
-    ]
+def notes(plan: Plan, guarantee: Guarantee) -> list[str]:
+    """What the reader of a stream should know; its intervals do not speak of it."""
+    limit = f"each person is counted at most {times(plan.contributions)} in all; rows beyond that are left out"
+    delta = plan.asked["delta"]
+    terms = Terms(epsilon=exact.read(plan.asked["epsilon"]), delta=None if delta is None else exact.read(delta))
+    lost = loss(plan.event)
+    return [limit, *terms.notes(Reserved(epsilon=lost.epsilon, rho=lost.rho, delta=Fraction(0)), guarantee)]
+
+
+def times(count: int) -> str:
+    """How often, in words."""
+    return "once" if count == 1 else f"{count:,} times"
 
 
 def planned(wanted: Wanted, version: Version, guarantee: Guarantee, curator: Curator) -> Plan:
@@ -157,13 +163,13 @@ def known(wanted: Wanted, version: Version, curator: Curator) -> str | None:
     return held.id if same == (wanted.horizon, contributions, wanted.asked()) else None
 
 
-def charge(wanted: Wanted, plan: Plan, *, version: Version, whose: list[Any], curator: Curator, asker: Asker) -> str:
+def charge(wanted: Wanted, plan: Plan, *, version: Version, curator: Curator, asker: Asker) -> str:
     """Charge a stream for its whole horizon; return its id."""
     of = {
         "counter": plan.counter.to_data(),
         "contributions": plan.contributions,
         "asked": plan.asked,
-        "whose": whose,
+        "whose": whose_of(version, curator),
         "persons": curator.ledger.refresh().version(version.table, version.number).source.get(MARK),
     }
     asked = {"stream": wanted.name, "of": of, "event": to_data(plan.event)}

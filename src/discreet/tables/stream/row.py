@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.mechanisms.sums import deviation, half_width
 from discreet.tables.stream.counter import Counter
-from discreet.tables.stream.width import deviation, half_width
 
 #: The confidence of the half widths that are stored with a row.
 CONFIDENCE = Fraction(95, 100)
@@ -72,8 +72,9 @@ def estimated(
     """The rows of steps `first` to `last`, from 0 on, by what was drawn up to `last`."""
     reading = counter.reading(first, last)
     drawn: NDArray[np.float64] = np.array(noisy[: len(reading)], dtype=np.float64)
+    error = [(reading, law, 1)]
     return Estimate(
         value=float(reading @ drawn),
-        sd=deviation(reading, law),
-        plus_minus=half_width(reading, law, confidence),
+        sd=deviation(error),
+        plus_minus=half_width(error, confidence),
     )

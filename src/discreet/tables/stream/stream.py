@@ -15,7 +15,7 @@ from discreet.errors import UsageError
 from discreet.ledger.checked import readable
 from discreet.ledger.records import Stream as Held
 from discreet.mechanisms.laplace import doubt_of
-from discreet.schema.schema import Schema, closest
+from discreet.schema.schema import closest
 from discreet.tables.stream import opening
 from discreet.tables.stream.counters import counter_of, law_of
 from discreet.tables.stream.opening import Plan, Wanted
@@ -28,16 +28,13 @@ _LEAST_DOUBT = Fraction(1, 10**9)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """The table that streams follow: its newest version, and the tables on the way to its persons."""
+    """The table that streams follow: its newest version, its guarantee, and who may ask about it."""
 
     table: str
     curator: Curator = field(repr=False)
     newest: Callable[[], Version] = field(repr=False)
-    path: tuple[tuple[str, Schema], ...] = ()
-
-    def whose(self, schema: Schema) -> list[dict[str, Any]]:
-        """Who a person of the table is."""
-        return opening.whose(self.table, schema, self.path)
+    guarantee: Callable[[], Guarantee] = field(repr=False)
+    asker: Callable[[str | None], Asker] = field(repr=False)
 
     def names(self) -> list[str]:
         """The streams of the table, the oldest first."""
@@ -51,6 +48,7 @@ class Stream:
 
     source: Source
     id: str
+    analyst: str | None = None
 
     def __repr__(self) -> str:
         return f"<stream {self.name!r} of {self.table!r}: {self.steps:,} of {self.horizon:,} steps>"
@@ -98,12 +96,22 @@ class Stream:
         """All that was released, as it was said. Free."""
         return tuple(map(Row.from_text, self.source.curator.ledger.drawn(self.id)))
 
-    def next(self, label: str | None = None) -> Row:
-        """Take the next step, from the table's newest version. A step of this label is taken once, and read back."""
+    @property
+    def notes(self) -> list[str]:
+        """What the reader should know beside the intervals."""
+        return opening.notes(self.plan, self.source.guarantee())
+
+    def next(self, label: str | None = None, *, analyst: str | None = None) -> Row:
+        """Take the next step, from the table's newest version. A step of this label is taken once, and read back.
+
+        Steps are few and paid for: where analysts have quotas, one of them takes it, whoever opened the stream or
+        `analyst`.
+        """
+        self.source.asker(self.analyst if analyst is None else analyst)
         told = None if label is None else readable(label, what="a step's label")
         if told is not None and told.isdecimal():
             raise UsageError("a label that is a number would be taken for a step", hint="--next 2026-03-01")
-        return take(self.source.curator, self.id, self.source.newest, whose=self.source.whose, label=told)
+        return take(self.source.curator, self.id, self.source.newest, label=told)
 
     def interval(
         self, first: int | str = 1, last: int | str | None = None, *, confidence: object = CONFIDENCE
@@ -142,6 +150,7 @@ class Stream:
             "expected_rmse": plan.expected_rmse,
             "confidence": float(CONFIDENCE),
             "rows": [row_data(row) for row in self.rows],
+            "warnings": self.notes,
         }
 
 
@@ -158,26 +167,25 @@ def row_data(row: Row) -> dict[str, Any]:
     }
 
 
-def find(source: Source, name: str) -> Stream:
+def find(source: Source, name: str, *, analyst: str | None = None) -> Stream:
     """The stream of a name, the newest where an older one was closed."""
     held = source.curator.ledger.refresh().stream(source.table, opening.check_name(name))
     if held is None:
         known = source.names()
         hint = closest(name, known) or "start it: --epsilon 1 --horizon 365"
         raise UsageError(f"{source.table!r} has no stream {name!r}", hint=hint)
-    return Stream(source=source, id=held.id)
+    return Stream(source=source, id=held.id, analyst=analyst)
 
 
-def start(source: Source, wanted: Wanted, *, guarantee: Guarantee, asker: Asker) -> tuple[Stream, bool]:
+def start(source: Source, wanted: Wanted, *, asker: Asker) -> tuple[Stream, bool]:
     """Start a stream, charged once; the very same one that is there is found again, free. And whether it was there."""
     version, curator = source.newest(), source.curator
     there = opening.known(wanted, version, curator)
     if there is not None:
-        return Stream(source=source, id=there), True
-    plan = opening.planned(wanted, version, guarantee, curator)
-    whose = source.whose(version.schema)
-    id_ = opening.charge(wanted, plan, version=version, whose=whose, curator=curator, asker=asker)
-    return Stream(source=source, id=id_), False
+        return Stream(source=source, id=there, analyst=asker.name), True
+    plan = opening.planned(wanted, version, source.guarantee(), curator)
+    id_ = opening.charge(wanted, plan, version=version, curator=curator, asker=asker)
+    return Stream(source=source, id=id_, analyst=asker.name), False
 
 
 def _place(step: int | str, rows: tuple[Row, ...]) -> int:
@@ -189,7 +197,7 @@ def _place(step: int | str, rows: tuple[Row, ...]) -> int:
                 f"no step has the label {step[:60]!r}", hint=closest(step, [each for each in labels if each])
             )
         return labels.index(step)
-    number = int(step)
-    if not 1 <= number <= len(rows):
+    number = exact.number(step, name="a step")
+    if number.denominator != 1 or not 1 <= number <= len(rows):
         raise UsageError(f"steps 1 to {len(rows):,} were released, and not {str(step)[:20]}")
-    return number - 1
+    return int(number) - 1

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from discreet.curator import Curator, Version
 from discreet.engines import counted
@@ -31,10 +30,10 @@ from discreet.engines.stored import persons_file
 from discreet.errors import DiscreetError, LedgerFault, LedgerLocked, QueryFailed, UsageError
 from discreet.ledger.records import Stream as Held
 from discreet.ledger.rows import open_stream
-from discreet.schema.schema import Schema
 from discreet.tables.stream.counter import Counter
 from discreet.tables.stream.counters import Law, opened
 from discreet.tables.stream.row import Row, estimated
+from discreet.tables.stream.whose import whose_of
 
 
 def folder_of(curator: Curator, id_: str) -> Path:
@@ -47,13 +46,9 @@ def take(
     id_: str,
     newest: Callable[[], Version],
     *,
-    whose: Callable[[Schema], list[dict[str, Any]]],
     label: str | None,
 ) -> Row:
-    """Take the next step of a stream; a step of this label that was taken before is read back.
-
-    `whose` says who a person is, to be compared with who they were when the stream began.
-    """
+    """Take the next step of a stream; a step of this label that was taken before is read back."""
     folder, ledger = folder_of(curator, id_), curator.ledger
     with counted.alone(folder, wait=False):
         ledger.refresh()
@@ -62,7 +57,7 @@ def take(
         if known is not None:
             return known
         version = newest()
-        held = _ready(curator, id_, version, whose(version.schema))
+        held = _ready(curator, id_, version)
         kept = held.rows[-1].kept if held.rows else None
         before = Counted.nobody(id_, held.table) if kept is None else counted.load(folder, kept, ledger.seal)
         if (before.stream, before.table, len(before.exact_steps)) != (id_, held.table, len(rows)):
@@ -74,7 +69,7 @@ def take(
         return Row.from_text(text)
 
 
-def _ready(curator: Curator, id_: str, version: Version, whose: list[dict[str, Any]]) -> Held:
+def _ready(curator: Curator, id_: str, version: Version) -> Held:
     """The stream, where it may go on; refusals are the same whatever the data."""
     state = curator.ledger.state
     held = open_stream(state, id_)
@@ -89,7 +84,7 @@ def _ready(curator: Curator, id_: str, version: Version, whose: list[dict[str, A
             hint="what it released stays; start another stream, under another name, for the time that follows",
         )
     marked = state.version(version.table, version.number).source.get(MARK)
-    if version.table != held.table or held.of["whose"] != whose or held.of["persons"] != marked:
+    if version.table != held.table or held.of["whose"] != whose_of(version, curator) or held.of["persons"] != marked:
         raise UsageError(
             f"a person of {held.table!r} is not the same as when the stream {held.name!r} began",
             hint="declare `person` as it was, or start another stream",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from discreet.errors import UsageError
-from discreet.schema.path import path_of
 from discreet.tables.stream import opening
 from discreet.tables.stream.opening import Plan, Wanted
 from discreet.tables.stream.stream import Source, Stream, find, start
@@ -19,12 +18,12 @@ def source_of(project: Publishing, table: str) -> Source:
     found = project.table(table)
     if found.public:
         raise UsageError(f"{found.name!r} is public: what it holds can be read off it")
-    path = path_of(found, project.file.tables)
     return Source(
         table=found.name,
         curator=project.curator,
         newest=lambda: project.version(found.name),
-        path=tuple((step.name, step.schema) for step in path),
+        guarantee=lambda: project.guarantee(found.name),
+        asker=project.asker,
     )
 
 
@@ -47,13 +46,13 @@ def stream(
     if epsilon is None:
         if (delta, horizon, contributions) != (None, None, None):
             raise UsageError("a stream is started with an epsilon", hint="--epsilon 1 --horizon 365")
-        return find(source, name), True
+        return find(source, name, analyst=analyst), True
     asker = project.asker(analyst)
     wanted = Wanted.of(name, epsilon=epsilon, delta=delta, horizon=horizon, contributions=contributions)
     version = project.known_version(table)
     if not version.file:  # refuse before a first version is made
         opening.planned(wanted, version, project.guarantee(table), project.curator)
-    return start(source, wanted, guarantee=project.guarantee(table), asker=asker)
+    return start(source, wanted, asker=asker)
 
 
 def plan_stream(
