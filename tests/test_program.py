@@ -15,6 +15,7 @@ from discreet.accounting.region import Region
 from discreet.cut import Candidate, moves_of_distances
 from discreet.errors import LedgerFault, QueryFailed
 from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.mechanisms.strategy.strategy import Identity, Matrix
 from discreet.program import Program
 from discreet.synth.attribute import attribute_of
 from synth.worlds import PEOPLE, open_project
@@ -186,6 +187,28 @@ def test_another_program_under_the_same_reservation_is_refused(project):
         cut_of(other).measure([(1,)], [other.law(Fraction(1, 2))])
     with pytest.raises(LedgerFault, match="another one"):
         cut_of(other).measure([(0,)], [other.law(Fraction(1, 3))])
+
+
+SWAPPED = Matrix(np.array([[0, 1], [1, 0]]))
+
+
+def whole_table(program, strategy):
+    axes = (attribute_of(program.version.schema.column("sex")).axis(),)
+    return program.linear(axes, [(strategy, program.law(Fraction(1, 2)))])[0]
+
+
+def one_marginal(program, strategy):
+    return cut_of(program).linear([(1,)], [(strategy, program.law(Fraction(1, 2)))])[0]
+
+
+@pytest.mark.parametrize("measure", [whole_table, one_marginal])
+def test_another_strategy_that_moves_as_far_is_another_step(project, measure):
+    """What was drawn for one must not be read as what the other measures: here, women as men."""
+    assert Identity(2).moves(1) == SWAPPED.moves(1)
+    drawn = measure(start(project), Identity(2))
+    with pytest.raises(LedgerFault, match="another one"):
+        measure(start(project), SWAPPED)
+    assert measure(start(project), Identity(2)).tolist() == drawn.tolist()
 
 
 def test_what_raises_ends_the_program_with_one_sentence(project):

@@ -78,7 +78,7 @@ def _stored(ledger: Ledger, version: Version, id_: str, *, of: str) -> Integers:
     stored = json.loads(ledger.answer(id_))
     if stored["of"] != of:
         raise Refused(
-            "exact totals of these places were published before, and the public table says otherwise now where they lie",
+            "exact totals of these places were published before, and the public table now says that they lie elsewhere",
             hint=f"discreet refresh {version.table}, which makes a version with totals of its own",
         )
     return unpacked(stored["totals"])

@@ -31,7 +31,7 @@ from discreet.sql.catalog import Known, PublicTable
 from discreet.standing import declared, difference, guarantee
 
 #: What of a table's declaration a version keeps: the rest (budget, population) belongs to the ledger.
-_VERSIONED = ("source", "engine", "person", "rows_per_person", "columns")
+_VERSIONED = ("source", "engine", "person", "rows_per_person", "columns", "invariants")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

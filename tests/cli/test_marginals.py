@@ -86,11 +86,35 @@ def test_whole_tables_and_files(project, tmp_path, capsys):
     assert code == 2 and "not empty" in told["reason"]
 
 
+def test_files_have_no_digits_that_mean_nothing(project, tmp_path, capsys):
+    words = ("marginals", "visits", "sex", "--epsilon", "0.3", "--csv", str(tmp_path / "out"))
+    _, told, _ = run(capsys, tmp_path, *words)
+    (file,) = (tmp_path / "out").iterdir()
+    for row, (_, value, (low, high)) in zip(
+        csv.DictReader(file.read_text().splitlines()), told["marginals"][0]["rows"], strict=True
+    ):
+        assert high - low > 2  # a half width of at least 1: two digits behind the point are enough
+        assert all(len(row[name].partition(".")[2]) <= 2 for name in ("value", "low", "high"))
+        assert float(row["low"]) <= low < float(row["value"]) < high <= float(row["high"])
+        assert float(row["value"]) == pytest.approx(value, abs=(high - low) / 100)
+
+
+def test_a_folder_in_no_folder_is_refused(project, tmp_path, capsys):
+    words = ("marginals", "visits", "sex", "--epsilon", "1", "--csv", str(tmp_path / "none" / "out"))
+    code, told, _ = run(capsys, tmp_path, *words)
+    assert code == 2 and "no folder 'none'" in told["reason"]
+    assert not (tmp_path / "none").exists() and project.budget("visits").spent.epsilon == 0
+
+
 def test_people_see_tables(project, tmp_path, capsys):
     code, text, _ = say(capsys, tmp_path, "marginals", "visits", "--epsilon", "1", "--order", "2")
     assert code == 0 and "maternity" in text and "±" in text and "Release r-" in text and "more" in text
     code, text, _ = say(capsys, tmp_path, "marginals", "visits", "--epsilon", "1", "--weight", "sex,ward=3")
     assert code == 0 and "age" not in text
+    code, text, _ = say(capsys, tmp_path, "marginals", "visits", "sex", "--epsilon", "2")
+    assert "on 1 table:" in text and "spent of epsilon 20" in text
+    code, text, _ = say(capsys, tmp_path, "marginals", "visits", "sex", "--epsilon", "3", "--plan")
+    assert text.startswith("1 table with 2 cells\n")
 
 
 @pytest.mark.parametrize(

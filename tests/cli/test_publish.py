@@ -5,7 +5,7 @@ import json
 import pytest
 
 from clinic import run, say
-from tables.publish.census import PLAN, make, plan
+from tables.publish.census import EXACT, PLAN, make, plan
 
 
 @pytest.fixture
@@ -84,3 +84,35 @@ def test_conflicting_rules_are_named(folder, capsys):
     plan(folder, PLAN + '[[zeros]]\nsex = "F"\n[[zeros]]\nsex = "M"\n')
     code, told, _ = run(capsys, folder, "publish", str(folder / "plan.toml"), "--epsilon", "1", "--plan")
     assert code == 3 and "zeros, number 1 and zeros, number 2" in told["reason"]
+
+
+TOLD = "exact totals of state: every charge counts double, for good, and presence is not protected"
+
+
+def test_exact_totals_are_said_to_cost_before_and_after(tmp_path, capsys):
+    make(tmp_path, extra=EXACT)
+    words = ("publish", str(plan(tmp_path, 'invariants = ["state"]\n' + PLAN)), "--epsilon", "1")
+    code, text, _ = say(capsys, tmp_path, *words, "--plan")
+    assert code == 0 and TOLD in text
+    code, text, _ = say(capsys, tmp_path, *words, "--to", str(tmp_path / "out"))
+    assert code == 0 and TOLD in text
+
+
+def test_exact_totals_that_are_not_declared_are_refused_with_the_line_to_write(folder, capsys):
+    path = plan(folder, 'invariants = ["state"]\n' + PLAN)
+    code, told, _ = run(capsys, folder, "publish", str(path), "--epsilon", "1", "--to", str(folder / "out"))
+    assert code == 3 and 'invariants = ["block > places.state"] in [tables.people]' in told["hint"]
+
+
+def test_a_folder_that_cannot_be_made_is_refused_before_charging(folder, capsys):
+    """Rights say one thing and the disk another: it is tried."""
+    for to in ("/proc/nowhere/out", str(folder / ("x" * 300))):
+        code, told, _ = run(capsys, folder, "publish", str(folder / "plan.toml"), "--epsilon", "1", "--to", to)
+        assert code == 2 and "cannot be written" in told["reason"]
+    assert run(capsys, folder, "budget")[1]["tables"]["people"]["events"] == 0
+
+
+def test_a_folder_for_a_plan_is_called_one(folder, capsys, monkeypatch):
+    monkeypatch.chdir(folder)
+    code, told, _ = run(capsys, folder, "publish", ".", "--epsilon", "1", "--plan")
+    assert code == 2 and "'.' is a folder" in told["reason"]

@@ -46,7 +46,9 @@ def test_from_the_plan_to_the_third_day(project, capsys, tmp_path):
     assert again["rows"] == first["rows"]
     assert "taken before" in again["warnings"][0]
     grow(project, {**MANY, "new": 1})
-    assert data(capsys, project, step=True)["warnings"] == []
+    (limit,) = data(capsys, project, step=True)["warnings"]
+    assert limit.startswith("each person is counted at most 2 times in all")
+    assert planned["warnings"] == [limit]
     third = data(capsys, project, step=True)
     assert "version 2 was counted in step 2 already" in third["warnings"][0]
     shown = data(capsys, project, between=[("2026-03-01", "2"), ("", ""), ("3", "3")])
@@ -60,7 +62,8 @@ def test_from_the_plan_to_the_third_day(project, capsys, tmp_path):
 def test_for_people(project, capsys):
     assert "at most 2 times in all" in said(capsys, project, plan=True, **TERMS)
     text = said(capsys, project, **TERMS)
-    assert "charged once, for all of it" in text and "--next" in text
+    assert text.startswith("charged once, for all of it\n") and "--next" in text
+    assert " spent of epsilon 10" in text and "note: each person is counted at most 2 times in all" in text
     assert "it was there: free" in said(capsys, project, **TERMS)
     text = said(capsys, project, step=True, label="monday", between=[("1", "")])
     assert "1 monday" in text and "±" in text and "steps 1 to now" in text
@@ -80,10 +83,32 @@ def test_a_file_of_all_rows(project, capsys, tmp_path):
         rows = list(csv.DictReader(stream))
     assert [row["label"] for row in rows] == ["a"]
     assert float(rows[0]["total_low"]) < float(rows[0]["total"]) < float(rows[0]["total_high"])
+    (row,) = verbs.stream(project, "visits", "daily")[0].rows
+    assert float(rows[0]["total"]) == pytest.approx(row.total.value, abs=row.total.plus_minus / 100)
+    assert all(len(rows[0][name].partition(".")[2]) <= 1 for name in rows[0])  # a half width above 10
+    assert row.total.plus_minus > 10
+    assert float(rows[0]["total_low"]) <= row.total.interval[0] < row.total.interval[1] <= float(rows[0]["total_high"])
     with pytest.raises(UsageError, match="would be lost"):
         said(capsys, project, csv_file=tmp_path / "visits.csv")
     with pytest.raises(UsageError, match="cannot be written"):
         said(capsys, project, csv_file=tmp_path / "none" / "out.csv")
+
+
+def test_where_analysts_have_quotas(project, capsys, tmp_path):
+    file = tmp_path / "discreet.toml"
+    file.write_text(file.read_text() + "\n[analysts.ana]\nepsilon = 5\n")
+    project = discreet.open(tmp_path)
+    said(capsys, project, **TERMS, analyst="ana")
+    with pytest.raises(UsageError, match="nobody is named"):
+        said(capsys, project, step=True)
+    assert "1 of 30 steps taken" in said(capsys, project, step=True, analyst="ana")
+
+
+def test_one_is_said_as_one(tmp_path, capsys):
+    project = make(tmp_path, {"a": 1}, budget="{ epsilon = 3 }")
+    more = {"epsilon": "1", "horizon": "1", "contributions": "1"}
+    text = said(capsys, project, plan=True, **more)
+    assert "for 1 step\n" in text and "at most once in all" in text
 
 
 def test_wrong_usage(project, capsys):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from discreet.accounting import events
 from discreet.accounting.filter import Cost
 from discreet.accounting.guarantee import Guarantee, Limits
-from discreet.errors import BudgetExceeded, UsageError
+from discreet.errors import BudgetExceeded, LedgerLocked, UsageError
 from discreet.exact import EPSILON_UNITS, RHO_UNITS
 from discreet.ledger.account import Account
 from discreet.ledger.ledger import Ledger
@@ -183,3 +183,52 @@ def test_an_arm_for_each_record_is_caught(monkeypatch):
 
 def test_units_are_those_of_the_ledger():
     assert guarantee(1).limits.for_changes().pure == EPSILON_UNITS // 2
+
+
+def threshold(delta: object) -> events.Threshold:
+    return events.Threshold(scale=Fraction(10), l1=1, delta=Fraction(delta))
+
+
+def test_delta_for_keys_counts_double_too(path: Path):
+    """Half of 1e-6 is for keys: what was spent on them must fit twice, and so must what comes."""
+    small = Fraction(1, 10**6)
+    assert guarantee(3, small).limits.for_changes().delta_keys == guarantee(3, small).limits.delta_keys // 2
+    with make(path, guarantee(3, small)) as ledger:
+        ask(ledger, threshold(small / 5))
+        ledger.invariant("patients", 1, words="totals")
+        with pytest.raises(BudgetExceeded, match="delta"):
+            ask(ledger, threshold(small / 10))
+        ask(ledger, threshold(small / 25))
+
+
+def test_delta_that_does_not_fit_twice_is_refused(path: Path):
+    small = Fraction(1, 10**6)
+    with make(path, guarantee(3, small)) as ledger:
+        ask(ledger, threshold(3 * small / 10))
+        with pytest.raises(BudgetExceeded, match="counts double") as problem:
+            ledger.invariant("patients", 1, words="totals")
+        assert "no epsilon is small enough" in problem.value.hint
+        assert not ledger.refresh().invariants
+
+
+def test_a_history_that_is_not_known_cannot_be_counted_double(path: Path, tmp_path: Path, monkeypatch):
+    """Adopted without its state folder: all that was granted counts as spent, and how is not known."""
+    from discreet.ledger import repair
+
+    with make(path, guarantee(3)) as ledger:
+        ask(ledger, laplace(1))
+    monkeypatch.setenv("DISCREET_STATE", str(tmp_path / "other"))
+    repair.adopt(path, None)
+    with Ledger.open(path) as ledger:
+        ledger.grant("patients", guarantee(20))  # room enough, were it only that
+        with pytest.raises(UsageError, match="adopted without its state folder"):
+            ledger.invariant("patients", 1, words="totals")
+        assert not ledger.refresh().invariants
+
+
+def test_nothing_is_declared_on_a_locked_table(ledger):
+    for _ in range(3):
+        ledger.fail(ask(ledger, laplace(Fraction(1, 100))).id)
+    with pytest.raises(LedgerLocked):
+        ledger.invariant("patients", 1, words="totals")
+    assert not ledger.refresh().invariants

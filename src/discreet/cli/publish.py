@@ -70,7 +70,11 @@ def publish(
 
 
 def _refuse_own(to: Path, project: Project) -> None:
-    if project.holds(to) or to.resolve() == project.folder.resolve():
+    try:
+        own = project.holds(to) or to.resolve() == project.folder.resolve()
+    except OSError as problem:
+        raise UsageError(f"{str(to)[:200]!r} cannot be written: {problem.strerror}") from None
+    if own:
         raise UsageError(f"{str(to)!r} belongs to the project", hint="write to a folder of its own")
 
 

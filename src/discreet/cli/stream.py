@@ -50,7 +50,9 @@ def run(
     terms: dict[str, Any] = {"delta": delta, "horizon": horizon, "contributions": contributions}
     if plan:
         quoted = verbs.plan_stream(project, table, name, epsilon=epsilon, **terms)
-        told = opening.notes(quoted, project.guarantee(table))
+        told = opening.notes(
+            quoted, project.guarantee(table), population=project.table(table).population, curator=project.curator
+        )
         words = [*_plan_words(quoted), *(f"note: {one}" for one in told)]
         show.out(_plan_data(name, quoted) | {"warnings": told}, words, as_json=as_json)
         return

@@ -18,7 +18,7 @@ from discreet import exact
 from discreet.errors import ProjectError, SchemaError, UsageError
 from discreet.schema.column import Boolean, Category, Column, Moment, Number, Text, moment_code
 from discreet.schema.path import path_of
-from discreet.schema.schema import EVERYBODY, Budget, Schema, Table, closest, totals_named
+from discreet.schema.schema import Budget, Schema, Table, check_invariants, closest, read_invariants
 from discreet.schema.unit import PrivacyUnit
 
 NAME = "discreet.toml"
@@ -98,7 +98,7 @@ def read_project(data: Mapping[str, Any]) -> ProjectFile:
     if len({name.lower() for name in tables}) != len(tables):
         raise SchemaError("two tables have the same name")
     _check_paths(tables)
-    _check_invariants(tables)
+    check_invariants(tables)
     ledger = project.get("ledger", DEFAULT_LEDGER)
     if not isinstance(ledger, str):
         raise SchemaError("[project] ledger must be text", hint=f'ledger = "{DEFAULT_LEDGER}"')
@@ -158,48 +158,18 @@ def read_table(name: str, data: Any, *, populations: Mapping[str, Any] | None = 
         table=name,
         columns=tuple(read_column(column, told, where=where) for column, told in columns.items()),
         unit=_unit(data, where=where),
-        invariants=_invariants(data, columns, where=where),
+        invariants=read_invariants(data.get("invariants", []), columns, where=where),
     )
     population, budget = _budget_of(name, data, populations or {}, inherited)
     public = _flag(data, "public", where=where)
-    for key in ("budget", "population", "invariants"):
-        if public and key in data:
-            raise SchemaError(f"{where} is public and has a {key}", hint="take one of the two away")
+    if public and ("budget" in data or "population" in data):
+        raise SchemaError(f"{where} is public and has a budget", hint="take one of the two away")
+    if public and schema.invariants:
+        raise SchemaError(f"{where} is public and has invariants", hint="take one of the two away")
     engine = data.get("engine", "duckdb")
     if engine != "duckdb":
         raise SchemaError(f"{where} engine {str(engine)[:40]!r} is not known yet", hint='engine = "duckdb"')
     return Table(schema=schema, source=source, engine=engine, public=public, population=population, budget=budget)
-
-
-def _invariants(data: Mapping[str, Any], columns: Mapping[str, Any], *, where: str) -> tuple[str, ...]:
-    """The exact totals that may be published: "*", "COLUMN", "COLUMN > TABLE.COLUMN" or "COLUMN > LETTERS"."""
-    told, found = data.get("invariants", []), []
-    where = f"{where} invariants"
-    _list(told, where=where)
-    for each in told:
-        name, _, within = (part.strip() for part in str(each).partition(">"))
-        if not isinstance(each, str) or (">" in each and not (within.isdecimal() or "." in within)):
-            raise SchemaError(f"{where} must be names", hint='["block"], or ["block > places.state"]')
-        if name.lower() not in [EVERYBODY, *(column.lower() for column in columns)] or (name == EVERYBODY and within):
-            raise SchemaError(f"{where} names {name[:60]!r}, which is no column", hint=closest(name, columns))
-        found.append(totals_named(name, within))
-    if len(set(found)) < len(found):
-        raise SchemaError(f"{where} names something twice")
-    return tuple(found)
-
-
-def _check_invariants(tables: Mapping[str, Table]) -> None:
-    """Exact totals of what a public table says are of a table that is declared, and public."""
-    known = {f"{table.name}.{column.name}".lower() for table in tables.values() if table.public
-             for column in table.schema.columns}  # fmt: skip
-    for table in tables.values():
-        for named in table.schema.invariants:
-            within = named.partition(" > ")[2]
-            if within and not within.isdecimal() and within not in known:
-                raise SchemaError(
-                    f"[tables.{table.name}] invariants names {within!r}, which is no column of a public table",
-                    hint=closest(within, known),
-                )
 
 
 def _budget_of(

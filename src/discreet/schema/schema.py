@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from discreet.errors import SchemaError
 from discreet.schema.column import Column
@@ -16,7 +17,7 @@ from discreet.schema.unit import PrivacyUnit
 class Schema:
     """Columns by name and the unit of privacy.
 
-    `invariants`: exact totals that the owner lets be published, as `totals_named` writes them; nothing else may be.
+    `invariants`: exact totals that the owner lets be published, as `totals_named` spells them; no others may be.
     """
 
     table: str
@@ -32,21 +33,6 @@ class Schema:
     def column(self, name: str) -> Column | None:
         """The column of this name; SQL names do not tell capital letters apart."""
         return next((column for column in self.columns if column.name.lower() == name.lower()), None)
-
-
-#: The name of the total of all rows.
-EVERYBODY = "*"
-
-
-def totals_named(column: str, within: str = "") -> str:
-    """One spelling for exact totals: of the values of a column, or of what those lie in.
-
-    `within`: TABLE.COLUMN of a public table that says where a value lies, or how many of its first letters say so.
-
-    >>> totals_named("Block"), totals_named("block", "Places.state"), totals_named("block", "2")
-    ('block', 'block > places.state', 'block > 2')
-    """
-    return (f"{column} > {within}" if within else column).lower()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,3 +68,59 @@ def closest(name: str, known: Iterable[str]) -> str:
     if near:
         return f"did you mean {next(known for known in names if known.lower() == near[0])!r}?"
     return f"there are: {', '.join(names)}" if 0 < len(names) <= 12 else ""
+
+
+#: The name of the total of all rows.
+EVERYBODY = "*"
+
+
+def totals_named(column: str, within: str = "") -> str:
+    """One spelling for exact totals: of the values of a column, or of what those lie in.
+
+    `within`: TABLE.COLUMN of a public table that says where a value lies, or how many of its first letters say so.
+
+    >>> totals_named("Block"), totals_named("block", "Places.state"), totals_named("block", "2")
+    ('block', 'block > places.state', 'block > 2')
+    """
+    return (f"{column} > {within}" if within else column).lower()
+
+
+def read_invariants(told: Any, columns: Mapping[str, Any], *, where: str) -> tuple[str, ...]:
+    """What may be published: "*", "COLUMN", "COLUMN > TABLE.COLUMN" or "COLUMN > LETTERS", in one spelling each."""
+    where = f"{where} invariants"
+    if not isinstance(told, list) or not all(isinstance(each, str) for each in told):
+        raise SchemaError(f"{where} must be a list of names", hint='["block"], or ["block > places.state"]')
+    found = tuple(_read(each, columns, where=where) for each in told)
+    if len(set(found)) < len(found):
+        raise SchemaError(f"{where} names something twice")
+    return found
+
+
+def _read(told: str, columns: Mapping[str, Any], *, where: str) -> str:
+    name, lies, within = (part.strip() for part in told.partition(">"))
+    if name == EVERYBODY and not lies:
+        return EVERYBODY
+    if name.lower() not in [column.lower() for column in columns]:
+        raise SchemaError(f"{where} names {name[:60]!r}, which is no declared column", hint=closest(name, columns))
+    letters = within.isascii() and within.isdecimal() and int(within) > 0
+    table, _, column = within.rpartition(".")
+    if lies and not letters and not (table and column):
+        raise SchemaError(
+            f"{where} does not say what values of {name!r} lie in",
+            hint=f'["{name} > TABLE.COLUMN"] of a public table, or ["{name} > 2"] for their first two letters',
+        )
+    return totals_named(name, str(int(within)) if letters else within)
+
+
+def check_invariants(tables: Mapping[str, Table]) -> None:
+    """Totals of what a public table says are of one that is declared, and public."""
+    public = [table for table in tables.values() if table.public]
+    known = [f"{table.name}.{column.name}".lower() for table in public for column in table.schema.columns]
+    for table in tables.values():
+        for named in table.schema.invariants:
+            within = named.partition(" > ")[2]
+            if within and not within.isdecimal() and within not in known:
+                raise SchemaError(
+                    f"[tables.{table.name}] invariants names {within[:60]!r}, which is no column of a public table",
+                    hint=closest(within, known),
+                )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import replace
 from fractions import Fraction
@@ -124,20 +125,7 @@ def test_the_same_wish_again_is_free(tmp_path, terms, monkeypatch):
     project = people(tmp_path)
     first = release(project, **terms)
     spent = project.budget("people").spent
-    known = asking.plan
-
-    def otherwise(wish, *, gaussian):  # as on a machine that rounds otherwise
-        found = known(wish, gaussian=gaussian)
-        return Planned(
-            wish=wish,
-            gaussian=gaussian,
-            parts=found.parts,
-            shares=tuple(share * Fraction(99, 100) for share in found.shares),
-            mean_variance=found.mean_variance,
-            lower_bound=found.lower_bound,
-        )
-
-    monkeypatch.setattr(asking, "plan", otherwise)
+    monkeypatch.setattr(asking, "plan", rounding_otherwise(asking.plan))
     for columns in (("ward", "sex", "age"), ("Age", "SEX", "ward")):
         again = release(project, columns, **terms)
         assert again.cached and again.release == first.release and again.to_data()["cost"]["epsilon"] == 0
@@ -153,16 +141,33 @@ def test_the_same_wish_again_is_free(tmp_path, terms, monkeypatch):
     assert project.budget("people").spent.epsilon > spent.epsilon
 
 
+def rounding_otherwise(known):
+    """The planner of another machine, or of a later day."""
+
+    def otherwise(wish, *, gaussian):
+        found = known(wish, gaussian=gaussian)
+        return replace(found, shares=tuple(share * Fraction(99, 100) for share in found.shares))
+
+    return otherwise
+
+
 def test_a_broken_off_release_goes_on(tmp_path, monkeypatch):
-    """Charged and measured, but the plan was not stored: planned anew, and read back."""
-    project = people(tmp_path)
-    with monkeypatch.context() as patched:
-        patched.setattr("discreet.program.Program.finish", lambda self, summary: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            release(project, **ZCDP)
-    spent = project.budget("people").spent
-    made = release(project, **ZCDP)
-    assert made.cached and project.budget("people").spent == spent
+    """Charged, perhaps measured, and killed: it goes on by the plan that it began with, whatever the planner does now."""
+    for number, place in enumerate(("discreet.cut.Cut.linear", "discreet.inference.linear.residual.Residuals.fitted")):
+        project = people(tmp_path / str(number))
+        with monkeypatch.context() as patched:
+            patched.setattr(place, lambda *_: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                release(project, **ZCDP)
+        spent = project.budget("people").spent
+        (held,) = project.ledger.state.reservations.values()
+        assert len(held.steps) == number
+        begun = json.loads(project.ledger.answer(held.id))
+        with monkeypatch.context() as patched:
+            patched.setattr(asking, "plan", rounding_otherwise(asking.plan))
+            made = release(project, **ZCDP)
+        assert made.cached and project.budget("people").spent == spent
+        assert {"kind": "marginals", **made.planned.to_data()} == begun
 
 
 def test_a_plan_is_free_and_says_what_a_release_says(tmp_path):
@@ -224,6 +229,56 @@ def test_what_cannot_be_is_refused_before_it_is_paid(tmp_path):
     with pytest.raises(BudgetExceeded):
         release(project, epsilon="91")
     assert not project.ledger.state.charges
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        {"columns": [5]},
+        {"columns": 5},
+        {"columns": None},
+        {"columns": [["ward"]]},
+        {"tables": [5]},
+        {"tables": 5},
+        {"tables": {5: 1}},
+        {"tables": {("ward", 5): 1}},
+        {"zork": 1},
+        {"objective": None},
+        {"order": None, "exactly": True, "tables": ["sx"]},
+    ],
+)
+def test_what_is_no_wish_is_said(tmp_path, wish):
+    with pytest.raises(UsageError):
+        price(people(tmp_path), **wish, **ZCDP)
+
+
+def test_a_word_that_is_nearly_one_is_recognised(tmp_path):
+    with pytest.raises(UsageError, match="know no 'ordre'") as caught:
+        price(people(tmp_path), ordre=2, **ZCDP)
+    assert "order" in caught.value.hint
+
+
+def test_one_string_is_one_name(tmp_path):
+    project = people(tmp_path)
+    for wish in ({"columns": "sex"}, {"columns": (), "tables": "sex"}, {"columns": (), "tables": {"sex": 2}}):
+        assert [column.name for column in price(project, **wish, **ZCDP).columns] == ["sex"]
+    made = release(project, "sex", **ZCDP)
+    for name in (5, None, ["sex"]):
+        with pytest.raises(UsageError, match="named by text"):
+            made.marginal(name)
+
+
+def test_the_reader_is_told_what_is_left_out_and_which_noise_it_is(tmp_path):
+    lines = [f"{line},p{number}" for number, line in enumerate(LINES)]
+    table = 'person = "who"\nrows_per_person = 5'
+    project = people(tmp_path, columns=COLUMNS | {"who": None}, lines=lines, table=table)
+    (limit,) = release(project, "sex", **PURE).warnings
+    assert "at most 5 rows" in limit
+    release(project, "ward", **ZCDP)  # ends the pure part
+    told = release(project, "ward", epsilon="0.5")
+    assert told.warnings[0] == limit and "pure part is used up" in told.warnings[1]
+    assert release(project, "sex", **PURE).warnings == (limit,)  # as it was measured, not as it would be now
+    assert "pure part is used up" in price(project, "sex", epsilon="0.4").warnings[1]
 
 
 def test_noise_that_cannot_be_drawn_is_refused_before_it_is_paid(tmp_path):

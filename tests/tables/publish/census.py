@@ -67,6 +67,10 @@ def people(count=600):
     return found
 
 
+#: What lets every level of `block` have exact totals.
+EXACT = 'invariants = ["block"]\n'
+
+
 def make(folder, *, rows=None, budget="{ epsilon = 9.0, delta = 1e-6 }", extra="", person=False):
     """The project, with nothing spent; with `person` a fifth column says whose row it is."""
     discreet.init(folder)

@@ -127,15 +127,6 @@ def test_rules_that_leave_nothing_are_named(project):
     assert "'nobody is young' and 'nobody is old'" in problem.value.reason and "zeros" not in problem.value.reason
 
 
-def test_an_exact_total_of_a_place_where_nobody_is_is_refused(project):
-    rule = '[[zeros]]\ncounty = "a3"\n[[zeros]]\nstate = "BB"\n'
-    with pytest.raises(Refused, match=r"state 'BB', and zeros, number 2 says"):
-        laid(project, 'invariants = ["state"]\n' + PLAN + rule)
-    with pytest.raises(Refused, match=r"county 'AA / a3', and zeros, number 1 says"):
-        laid(project, 'invariants = ["county"]\n' + PLAN + rule)
-    laid(project, 'invariants = ["state"]\n' + PLAN + '[[zeros]]\ncounty = "a3"\n')
-
-
 def test_queries_that_have_no_common_coordinates_are_refused(project):
     text = with_work() + CHILDREN + '[levels.nation]\nqueries = ["cells", ["age"], "total"]\n'
     with pytest.raises(Refused, match=r"'age' and 'total' cannot be fitted together"):
@@ -157,6 +148,10 @@ def test_queries_that_have_no_common_coordinates_are_refused(project):
         (PLAN.replace('from = "places"\n', ""), "says nothing about how"),
         (PLAN.replace('from = "places"', "prefix = [4, 2]"), "rising numbers"),
         (PLAN.replace('from = "places"', "prefix = [2]"), "2 rising numbers"),
+        (
+            PLAN.replace('from = "places"', "prefix = [1, 2]").replace('"block"\n', '"age"\n', 1),
+            "prefix cuts the values",
+        ),
         (PLAN + "prefix = [2, 4]\n", "both from and prefix"),
         (PLAN + 'columns = ["sex"]\n', "keep one|columns, and column"),
         (PLAN + "elsewhere = 1\n", "true or false"),
@@ -201,6 +196,9 @@ def test_too_many_cells_are_refused(project, monkeypatch):
 def test_a_plan_that_is_not_there_or_is_no_text(project, tmp_path):
     with pytest.raises(UsageError, match="cannot read"):
         read_told(tmp_path / "nowhere.toml")
+    for folder in (tmp_path, "."):
+        with pytest.raises(UsageError, match="is a folder, and a plan is a file"):
+            read_told(folder)
     (tmp_path / "odd.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(UsageError, match="not valid TOML"):
         read_told(tmp_path / "odd.toml")

@@ -14,15 +14,14 @@ from discreet.answers.sql import Asker
 from discreet.errors import BudgetExceeded, UsageError
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.tables.publish import measuring, offering, paying, published
+from discreet.tables.publish import offering, paying, published
 from discreet.tables.publish import publish as publishing
-from discreet.tables.publish.card import card_data
 from discreet.tables.publish.joined import Joined
 from discreet.tables.publish.layout import lay_out
 from discreet.tables.publish.published import half_widths
 from discreet.tables.publish.refining import accuracy, refine
 from discreet.tables.publish.shares import _mean_variance
-from tables.publish.census import BLOCKS, PLACES, PLAN, exact_table, make, people, plan
+from tables.publish.census import BLOCKS, PLAN, exact_table, make, people, plan
 
 HUGE = "{ epsilon = 100000 }"
 
@@ -326,76 +325,6 @@ def test_a_full_folder_is_left_alone(tmp_path):
         made.write(tmp_path / "out")
     made.write(tmp_path / "out", force=True)
     assert (tmp_path / "out" / "notes.txt").read_text() == "mine"
-
-
-@pytest.mark.parametrize("delta", ["5e-7", 0])
-def test_exact_totals_are_exact_and_kept_at_every_level_above(tmp_path, delta):
-    project, rows = make(tmp_path), people()
-    made = run(project, 'invariants = ["county"]\n' + PLAN, delta=delta)
-    assert [each.population for each in project.ledger.state.invariants.values()] == ["people"]
-    stated = card_data(made, [])["guarantee"]  # counted double: neighbours change one
-    assert (
-        2 <= stated["epsilon"] < 2.2 and abs(stated["epsilon"] - float(project.budget("people").spent.epsilon)) < 1e-6
-    )
-    check_adds_up(made)
-    truth = {(state, county): 0 for state, county, _ in [*PLACES, (None, None, None)]}
-    for key, count in exact_table(rows).items():
-        truth[key[:2]] += count
-    found = as_rows(made.totals("county"))
-    assert {key: row["count"] for key, row in found.items()} == truth
-    assert all(row["low"] == row["estimate"] == row["high"] == row["count"] for row in found.values())
-    (nation,) = made.totals("nation").to_pylist()
-    assert nation["low"] == nation["high"] == len(rows) and nation["standard_error"] == 0
-    assert made.total == len(rows)
-    for row in as_rows(made.table("county")).values():
-        assert row["standard_error"] > 0
-    again = run(project, 'invariants = ["county"]\n' + PLAN, delta=delta)
-    assert again.cached and len(project.ledger.state.invariants) == 1
-    assert (again.refined.counts[-1] == made.refined.counts[-1]).all()
-    made.write(tmp_path / "out")
-    card = json.loads((tmp_path / "out" / "card.json").read_text())
-    assert not card["guarantee"]["presence_protected"] and "not protected" in card["exact"][0]
-
-
-def test_exact_totals_tell_of_places_and_never_of_attributes(tmp_path):
-    """A rule cannot be used to read an exact number of some kind of people: all rows of a place count."""
-    project, rows = make(tmp_path), people()
-    made = run(project, 'invariants = ["state"]\n' + PLAN + '[[zeros]]\nsex = "M"\n')
-    check_adds_up(made)
-    assert made.layout.cells == 4 and made.total == len(rows)
-    truth = {"AA": 0, "BB": 0, None: 0}
-    for key, count in exact_table(rows).items():
-        truth[key[0]] += count
-    assert {key[0]: row["count"] for key, row in as_rows(made.totals("state")).items()} == truth
-
-
-def test_exact_totals_are_refused_where_history_has_no_room(tmp_path):
-    project = make(tmp_path, budget="{ epsilon = 1.5 }")
-    run(project)
-    with pytest.raises(BudgetExceeded):
-        run(project, 'invariants = ["state"]\n' + PLAN, epsilon="0.1")
-    assert not project.ledger.state.invariants and project.budget("people").events == 1
-
-
-def test_nothing_is_declared_for_tables_that_do_not_fit(tmp_path):
-    """History would fit twice, these tables would not: a declaration without its tables would double all for nothing."""
-    project = make(tmp_path, budget="{ epsilon = 1.5 }")
-    text = 'invariants = ["state"]\n' + PLAN
-    with pytest.raises(BudgetExceeded, match="counts double"):
-        run(project, text, epsilon=1)
-    assert not project.ledger.state.invariants and project.budget("people").events == 0
-    told = publishing.told_of(plan(project.folder, text))
-    given = {"version": project.version("people"), "guarantee": project.guarantee("people"), "curator": project.curator}
-    for epsilon, room in (("0.75", True), ("0.76", False)):
-        quoted = publishing.quote(told, epsilon=epsilon, delta=None, publics=project.public, **given)
-        assert quoted.fits == room
-    run(project, text, epsilon="0.75")
-    assert project.budget("people").spent.epsilon == Fraction(3, 2)
-
-
-def test_no_exact_number_is_read_without_invariants(tmp_path, monkeypatch):
-    monkeypatch.setattr(measuring, "published", lambda *given, **more: pytest.fail("an exact total was read"))
-    run(make(tmp_path))
 
 
 TEXT = {'type = "category"\nvalues = [' + ", ".join(f'"{block}"' for block in BLOCKS) + "]": 'type = "text"'}

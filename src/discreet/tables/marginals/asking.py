@@ -181,12 +181,12 @@ def priced(
         rows=version.schema.unit.rows,
         warnings=(),
     )
-    return _noted(found, terms, version, guarantee)
+    return _noted(found, terms, version, guarantee, curator)
 
 
-def _noted(price: Priced, terms: Terms, version: Version, guarantee: Guarantee) -> Priced:
+def _noted(price: Priced, terms: Terms, version: Version, guarantee: Guarantee, curator: Curator) -> Priced:
     """With what the reader should know of it."""
-    told = (*left_out(version), *terms.notes(price.event, guarantee), *_advice(price, guarantee))
+    told = (*left_out(version, curator), *terms.notes(price.event, guarantee), *_advice(price, guarantee))
     return replace(price, warnings=told)
 
 
@@ -212,7 +212,7 @@ def ask(
     id_, event, known = reserve(asked, price.event, terms, version=version, curator=curator, asker=asker, fresh=fresh)
     if event != price.event:
         price = replace(price, event=event, planned=plan(price.planned.wish, gaussian=event.epsilon is None))
-        price = _noted(price, terms, version, guarantee)
+        price = _noted(price, terms, version, guarantee, curator)
     return release_marginals(
         Program(curator, version, id_),
         [column.name for column in price.columns],

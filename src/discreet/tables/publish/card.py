@@ -77,12 +77,12 @@ def in_plain_words(guarantee: Mapping[str, Any]) -> str:
     rows = "one row" if guarantee["unit"] == "row" else "all rows of one person"
     if guarantee["presence_protected"]:
         return (
-            f"That is: whoever reads these tables, whatever else they know, can hardly tell them from those of the same "
+            "That is: whoever reads these tables, whatever else they know, can hardly tell them from those of the same "
             f"data without {rows}; the smaller epsilon, the less they can."
         )
     return (
-        f"That is: whoever reads these tables, whatever else they know, can hardly tell them from those of data in which "
-        f"{rows} said something else and every exact total were the same; the smaller epsilon, the less they can."
+        "That is: whoever reads these tables, whatever else they know, can hardly tell them from those of data in "
+        f"which {rows} said something else and every exact total were the same; the smaller epsilon, the less they can."
     )
 
 

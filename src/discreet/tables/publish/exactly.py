@@ -1,7 +1,7 @@
 """Exact totals of a plan: which of them the owner lets be published, and how they are counted. Public facts alone.
 
-An exact total is an owner's to give away, for it costs everybody: `invariants` of the table in discreet.toml says which.
-A plan only says that it wants them.
+An exact total is an owner's to give away, for it costs everybody: `invariants` of the table in discreet.toml says
+which. A plan only says that it wants them.
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ def refuse_undeclared(told: Told, schema: Schema, places: Places) -> None:
     if not enough:
         raise Refused(
             f"{told.where}: exact totals are the data owner's to publish, and those of {told.level_names[level]!r} are "
-            f"not declared",
-            hint=f'invariants = ["{wanted}"] in [tables.{schema.table}] of discreet.toml, then refresh; once published, '
-            + COSTS,
+            "not declared",
+            hint=f'invariants = ["{wanted}"] in [tables.{schema.table}] of discreet.toml, then discreet refresh '
+            f"{schema.table}; once they are published {COSTS}",
         )
     if level and len(set(places.labels[level - 1])) < places.tree.sizes[level]:
         raise Refused(
             f"{told.where}: exact totals of {told.level_names[level]!r} would be of each of its values inside each of "
-            f"the levels above, which is more than was declared",
+            "the levels above, which is more than was declared",
             hint="a level whose own values lie each in one place above, such as a code",
         )
 

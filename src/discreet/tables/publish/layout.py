@@ -24,8 +24,8 @@ from discreet.plan.cells import Axis
 from discreet.schema.column import Column, Label
 from discreet.schema.schema import closest
 from discreet.tables.publish.empty import empty_places, split_rules
-from discreet.tables.publish.places import Places, Publics, axis_named, coded_places, placed
 from discreet.tables.publish.exactly import exact_level, refuse_undeclared
+from discreet.tables.publish.places import Places, Publics, axis_named, coded_places, placed
 from discreet.tables.publish.possible import cutting, possible_cells
 from discreet.tables.publish.told import Query, Told, ToldLevel
 

@@ -118,11 +118,12 @@ def found_before(layout: Layout, price: Price, ledger: Ledger) -> tuple[str, Lay
     A planner that would choose other levels today reads back what was bought.
     """
     version, state = layout.version, ledger.refresh()
+    wanted = (version.table, version.number, question_of(layout, price))
     for held in reversed(state.reservations.values()):
         charge = state.charges[held.id]
         question, _, shares = charge.question.partition("/")
-        same = (charge.table, charge.version) == (version.table, version.number)
-        if same and question == question_of(layout, price) and (not held.closed or held.id in state.answers):
+        same = (charge.table, charge.version, question) == wanted
+        if same and (not held.closed or held.id in state.answers):
             return held.id, _with_shares(layout, shares)
     return None
 

@@ -32,6 +32,8 @@ def silent(word: str, done: float) -> None:
 
 def told_of(plan: Plan) -> Told:
     """A plan as it is written: its file, or data of the same form."""
+    if not isinstance(plan, Mapping | str | PathLike):
+        raise UsageError("a plan is the name of a TOML file, or data of the same form")
     return read_told(plan if isinstance(plan, Mapping) else Path(plan))
 
 

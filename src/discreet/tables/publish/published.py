@@ -228,15 +228,15 @@ _Labelled = tuple[str, NDArray[np.int64], _Labels]
 
 def check_folder(to: Path, *, force: bool) -> None:
     """Refuse, before anything is charged, a folder that cannot be made or has something in it."""
-    if to.exists() and not to.is_dir():
-        raise UsageError(f"{str(to)!r} is no folder")
-    if to.is_dir() and any(to.iterdir()) and not force:
-        raise UsageError(f"{str(to)!r} is not empty", hint="another --to, or --force to write over what is there")
     try:
+        if to.exists() and not to.is_dir():
+            raise UsageError(f"{str(to)!r} is no folder")
+        if to.is_dir() and any(to.iterdir()) and not force:
+            raise UsageError(f"{str(to)!r} is not empty", hint="another --to, or --force to write over what is there")
         _try_writing(to.absolute())
     except OSError as problem:
         raise UsageError(
-            f"{str(to)!r} cannot be written: {problem.strerror}", hint="nothing was charged; another --to"
+            f"{str(to)[:200]!r} cannot be written: {problem.strerror}", hint="nothing was charged; another --to"
         ) from None
 
 

@@ -2,7 +2,7 @@
 
 table = "people"
 attributes = ["sex", "age"]                 # declared categories, or numbers with bounds or bins
-invariants = ["state"]                      # exact totals of a level, if the owner declared them; changes what is protected
+invariants = ["state"]                      # exact totals of a level, where the owner lets them be published
 
 [hierarchy]
 column = "block"                            # a declared category; or text, where a public table lists the places

@@ -16,6 +16,7 @@ from discreet import exact
 from discreet.accounting.events import Gaussian, Laplace, Reserved, loss, to_data
 from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.region import Region
+from discreet.answers.caveats import doubled
 from discreet.answers.quoting import cost_of
 from discreet.answers.sql import Asker
 from discreet.curator import Curator, Version
@@ -109,13 +110,14 @@ def check_name(name: str) -> str:
     return name
 
 
-def notes(plan: Plan, guarantee: Guarantee) -> list[str]:
+def notes(plan: Plan, guarantee: Guarantee, *, population: str, curator: Curator) -> list[str]:
     """What the reader of a stream should know; its intervals do not speak of it."""
     limit = f"each person is counted at most {times(plan.contributions)} in all; rows beyond that are left out"
     delta = plan.asked["delta"]
     terms = Terms(epsilon=exact.read(plan.asked["epsilon"]), delta=None if delta is None else exact.read(delta))
     lost = loss(plan.event)
-    return [limit, *terms.notes(Reserved(epsilon=lost.epsilon, rho=lost.rho, delta=Fraction(0)), guarantee)]
+    noise = terms.notes(Reserved(epsilon=lost.epsilon, rho=lost.rho, delta=Fraction(0)), guarantee)
+    return [limit, *noise, *doubled(curator.ledger, population)]
 
 
 def times(count: int) -> str:

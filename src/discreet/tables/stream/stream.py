@@ -99,7 +99,9 @@ class Stream:
     @property
     def notes(self) -> list[str]:
         """What the reader should know beside the intervals."""
-        return opening.notes(self.plan, self.source.guarantee())
+        curator = self.source.curator
+        population = curator.ledger.state.charges[self.id].population
+        return opening.notes(self.plan, self.source.guarantee(), population=population, curator=curator)
 
     def next(self, label: str | None = None, *, analyst: str | None = None) -> Row:
         """Take the next step, from the table's newest version. A step of this label is taken once, and read back.

@@ -87,7 +87,7 @@ def _ready(curator: Curator, id_: str, version: Version) -> Held:
     if version.table != held.table or held.of["whose"] != whose_of(version, curator) or held.of["persons"] != marked:
         raise UsageError(
             f"a person of {held.table!r} is not the same as when the stream {held.name!r} began",
-            hint="declare `person` as it was, or start another stream",
+            hint=f"declare `person` as it was and discreet refresh {held.table}, or start another stream",
         )
     return held
 

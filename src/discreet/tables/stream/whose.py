@@ -12,9 +12,9 @@ from discreet.errors import UsageError
 def whose_of(version: Version, curator: Curator) -> list[dict[str, Any]]:
     """Who a person of a version is, as data: the columns that name them, and those on the way to them.
 
-    Guarantee: versions of equal data, made with the same keys, have equal tags for equal names of persons.
-    Because: tags were made from just these columns when the version was (`engines.declare`), and the ledger has kept
-        which they were. The file cannot say it: it may have been changed, and changed back, around a refresh.
+    Guarantee: in two versions for which this is equal, made with the same keys, whoever has one name has one tag.
+    Because: tags were made from just these columns when the version was, and the ledger has kept which they were. The
+        file cannot say it: it may have been changed, and changed back, around a refresh.
     """
     unit = version.schema.unit
     own = naming(version.table, unit)
