@@ -22,7 +22,7 @@ JOBS = {
     "demo": "the tour, on generated data, in a temporary folder",
     "test": "lint, types, import contracts, then every test (arguments go to pytest)",
     "check": "ruff, mypy strict, import-linter",
-    "bench": "./do bench NAME: noise, overlap, ledger, sql, synth, local, collect, lab, tables, all (peers get environments; --peers: slow ones)",
+    "bench": "./do bench NAME, or all: figures, beside peers in environments of their own (--peers: slow ones, too)",
     "fuzz": "the long fuzzers (DISCREET_FUZZ=N multiplies their work)",
     "docs": "check that the documents are whole and list them",
     "lock": "compile the locks again (needs uv)",

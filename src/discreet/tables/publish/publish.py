@@ -13,6 +13,7 @@ from discreet import exact
 from discreet.accounting.guarantee import Guarantee
 from discreet.answers.sql import Asker
 from discreet.curator import Curator, Version
+from discreet.errors import UsageError
 from discreet.tables.publish.card import exact_words, guarantee_data, levels_data, notes
 from discreet.tables.publish.layout import Layout, lay_out
 from discreet.tables.publish.measuring import Progress, measure
