@@ -3,7 +3,8 @@
     charge -> count -> noise -> store -> release
 
 Read this file to believe the rest. It imports the engines, the mechanisms and the ledger together;
-nothing else does but `program`, which keeps the same promises step by step:
+nothing else does but `program` and `tables.stream.taking`, which keep the same promises step by step (and
+`invariant`, through which exact totals leave that an owner publishes, without noise and without this guarantee):
 
 1. No data is touched before the charge is durable: `Ledger.charge` returns after its commit.
 2. Nothing is refunded. A failure after the charge is one constant sentence, counted for the owner.

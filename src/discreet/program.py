@@ -1,7 +1,8 @@
 """Programs: fits that choose their next step by what the earlier ones said. They see noisy values alone.
 
-A program reserves its whole guarantee in one charge, and draws its steps from that. It is the second, and last,
-place where exact numbers and randomness meet; what `curator` promises holds here for every step:
+A program reserves its whole guarantee in one charge, and draws its steps from that. It is the second place
+where exact numbers and randomness meet (the third, and last, is the step of a stream). What `curator` promises holds
+here for every step:
 
 1. No data is touched before the step is durable, and the steps' losses stay within the reservation.
 2. Nothing is refunded. A draw that raises is one constant sentence, and ends the program.
