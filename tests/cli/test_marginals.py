@@ -9,9 +9,6 @@ import pytest
 
 import discreet
 from clinic import run, say
-from discreet.api import Project
-
-pytestmark = pytest.mark.skipif(not hasattr(Project, "marginals"), reason="the facade has no marginals yet")
 
 TOML = """
 [tables.visits]

@@ -12,7 +12,7 @@ from discreet import exact
 from discreet.accounting.convert import rho_from_epsilon
 from discreet.accounting.events import Reserved, to_data
 from discreet.accounting.guarantee import Guarantee
-from discreet.accounting.region import Region
+from discreet.answers.charging import charged
 from discreet.answers.sql import Asker
 from discreet.curator import Curator, Version
 from discreet.errors import BudgetExceeded, UsageError
@@ -220,23 +220,21 @@ def _reserve(wanted: Wanted, event: Reserved, version: Version, curator: Curator
     if known is not None:
         return known.id, True
     try:
-        charge = curator.ledger.charge(
-            population=version.population,
-            table=version.table,
-            version=version.number,
-            region=Region.whole(),
-            event=event,
+        assert wanted.epsilon is not None
+        id_ = charged(
+            version,
+            event,
             question=question,
             price=wanted.epsilon,
-            analyst=asker.name,
-            quota=asker.quota,
+            curator=curator,
+            asker=asker,
             once=not wanted.fresh,
         )
     except BudgetExceeded as problem:
         if "for its keys" in problem.reason:
             problem.hint = "leave text columns out with --columns, or declare their values: finding them takes delta"
         raise
-    return charge.id, False
+    return id_, False
 
 
 def _card(

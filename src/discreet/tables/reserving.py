@@ -15,6 +15,7 @@ from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.region import Region
 from discreet.answers.afford import largest_question
 from discreet.answers.caveats import doubled, limited
+from discreet.answers.charging import charged
 from discreet.answers.sql import Asker
 from discreet.curator import Curator, Version
 from discreet.errors import BudgetExceeded, UsageError
@@ -124,19 +125,16 @@ def reserve(
     if known is not None:
         return known.id, known.event, True
     try:
-        charge = curator.ledger.charge(
-            population=version.population,
-            table=version.table,
-            version=version.number,
-            region=Region.whole(),
-            event=event,
+        id_ = charged(
+            version,
+            event,
             question=question,
             price=terms.epsilon,
-            analyst=asker.name,
-            quota=asker.quota,
+            curator=curator,
+            asker=asker,
             once=not fresh,
         )
     except BudgetExceeded as problem:
         problem.hint = problem.hint or _affordable(terms, version, curator)
         raise
-    return charge.id, curator.ledger.reservation(charge.id).event, False
+    return id_, curator.ledger.reservation(id_).event, False

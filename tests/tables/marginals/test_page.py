@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import discreet
-from discreet.api import Project
 from discreet.cli.main import call
 
 PAGE = (Path(__file__).parents[3] / "docs" / "tables" / "marginals.md").read_text()
@@ -22,8 +21,6 @@ sex = { type = "category", values = ["F", "M"], closed = true }
 ward = { type = "category", values = ["cardio", "maternity", "surgery"] }
 age = { type = "integer", low = 0, high = 99, bins = 5 }
 """
-
-pytestmark = pytest.mark.skipif(not hasattr(Project, "marginals"), reason="the facade has no marginals yet")
 
 
 @pytest.fixture

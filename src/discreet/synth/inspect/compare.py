@@ -20,7 +20,7 @@ from discreet import exact
 from discreet.accounting import events
 from discreet.accounting.convert import rho_from_epsilon
 from discreet.accounting.events import Reserved
-from discreet.accounting.region import Region
+from discreet.answers.charging import charged
 from discreet.answers.sql import Asker
 from discreet.curator import Curator, Version
 from discreet.cut import Candidate, Cut
@@ -130,17 +130,7 @@ def _reserve(
     known = None if fresh else curator.ledger.reserved(version.table, version.number, question)
     if known is not None:
         return known.id
-    return curator.ledger.charge(
-        population=version.population,
-        table=version.table,
-        version=version.number,
-        region=Region.whole(),
-        event=event,
-        question=question,
-        price=epsilon,
-        analyst=asker.name,
-        quota=asker.quota,
-    ).id
+    return charged(version, event, question=question, price=epsilon, curator=curator, asker=asker)
 
 
 def _cut(program: Program, model: Model) -> Cut:

@@ -12,6 +12,7 @@ from discreet.accounting.convert import rho_from_epsilon
 from discreet.accounting.events import Reserved, to_data
 from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.region import Region
+from discreet.answers.charging import charged
 from discreet.answers.sql import Asker
 from discreet.curator import Curator
 from discreet.cut import Law
@@ -137,20 +138,15 @@ def _with_shares(layout: Layout, shares: str) -> Layout:
 
 def reserve(layout: Layout, price: Price, curator: Curator, asker: Asker, *, fresh: bool) -> str:
     """Charge the whole publication at once; returns the id of the reservation."""
-    version = layout.version
-    charge = curator.ledger.charge(
-        population=version.population,
-        table=version.table,
-        version=version.number,
-        region=Region.whole(),
-        event=price.event,
+    return charged(
+        layout.version,
+        price.event,
         question=f"{question_of(layout, price)}/{chosen_shares(layout)}",
         price=price.epsilon,
-        analyst=asker.name,
-        quota=asker.quota,
+        curator=curator,
+        asker=asker,
         once=not fresh,
     )
-    return charge.id
 
 
 def fits(layout: Layout, price: Price, ledger: Ledger, guarantee: Guarantee) -> bool:

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from discreet import exact
 from discreet.accounting.events import Gaussian, Laplace, Reserved, loss, to_data
 from discreet.accounting.guarantee import Guarantee
-from discreet.accounting.region import Region
 from discreet.answers.caveats import doubled
+from discreet.answers.charging import charged
 from discreet.answers.quoting import cost_of
 from discreet.answers.sql import Asker
 from discreet.curator import Curator, Version
@@ -175,18 +175,15 @@ def charge(wanted: Wanted, plan: Plan, *, version: Version, curator: Curator, as
         "persons": curator.ledger.refresh().version(version.table, version.number).source.get(MARK),
     }
     asked = {"stream": wanted.name, "of": of, "event": to_data(plan.event)}
-    return curator.ledger.charge(
-        population=version.population,
-        table=version.table,
-        version=version.number,
-        region=Region.whole(),
-        event=plan.event,
+    return charged(
+        version,
+        plan.event,
         question=hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest(),
         price=wanted.terms.epsilon,
-        analyst=asker.name,
-        quota=asker.quota,
+        curator=curator,
+        asker=asker,
         stream={"name": wanted.name, "count": wanted.horizon, "of": of},
-    ).id
+    )
 
 
 def _whole(value: object, *, name: str, most: int) -> int:
