@@ -9,6 +9,7 @@ from discreet import exact
 from discreet.errors import ProjectError
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.place import state_root
+from discreet.ledger.where import Address, Where, is_address
 from discreet.schema.edit import write
 from discreet.schema.file import DEFAULT_LEDGER, NAME, ProjectFile, read_file
 from discreet.schema.schema import Budget
@@ -52,8 +53,10 @@ def make(path: str | PathLike[str], *, epsilon: object = None, delta: object = N
         raise
 
 
-def ledger_path(folder: Path, file: ProjectFile) -> Path:
-    """Where the ledger lies."""
+def ledger_path(folder: Path, file: ProjectFile) -> Where:
+    """Where the ledger lies: a file, or a database that several machines share."""
+    if is_address(file.ledger):
+        return Address(url=file.ledger)
     if not file.ledger.startswith(_SQLITE):
         raise ProjectError(f"[project] ledger = {file.ledger[:40]!r} is not known", hint=f'ledger = "{DEFAULT_LEDGER}"')
     return folder / file.ledger.removeprefix(_SQLITE)
@@ -72,13 +75,14 @@ def refuse_state_inside(folder: Path) -> None:
 def _complete(folder: Path) -> Path:
     """Make the ledger of a project that has none yet."""
     path = ledger_path(folder, read_file(folder / NAME))
-    if path.exists():
+    if isinstance(path, Path) and path.exists():
         raise ProjectError(f"there is a {NAME} here already", hint="discreet add FILE declares a table")
     refuse_state_inside(folder)
     Ledger.create(path).close()
-    ignore = path.parent / ".gitignore"
-    if ignore.parent.name == ".discreet" and not ignore.exists():
-        ignore.write_text("*\n")  # copies of private tables lie here
+    beside = path.parent if isinstance(path, Path) else folder / ".discreet"
+    if beside.name == ".discreet" and not (beside / ".gitignore").exists():
+        beside.mkdir(mode=0o700, exist_ok=True)
+        (beside / ".gitignore").write_text("*\n")  # copies of private tables lie here
     return folder
 
 
