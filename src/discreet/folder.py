@@ -6,11 +6,12 @@ from os import PathLike
 from pathlib import Path
 
 from discreet import exact
-from discreet.errors import ProjectError
+from discreet.errors import ProjectError, UsageError
 from discreet.ledger.ledger import Ledger
+from discreet.ledger.moving import move
 from discreet.ledger.place import state_root
 from discreet.ledger.where import Address, Where, is_address
-from discreet.schema.edit import write
+from discreet.schema.edit import set_ledger, write
 from discreet.schema.file import DEFAULT_LEDGER, NAME, ProjectFile, read_file
 from discreet.schema.schema import Budget
 from discreet.standing import budget_of
@@ -60,6 +61,25 @@ def ledger_path(folder: Path, file: ProjectFile) -> Where:
     if not file.ledger.startswith(_SQLITE):
         raise ProjectError(f"[project] ledger = {file.ledger[:40]!r} is not known", hint=f'ledger = "{DEFAULT_LEDGER}"')
     return folder / file.ledger.removeprefix(_SQLITE)
+
+
+def move_ledger(folder: Path, url: str) -> tuple[Address, int]:
+    """Move a project's ledger to PostgreSQL, point discreet.toml at it, and set the old file aside.
+
+    Returns where it is now, and how many rows it has. What fails on the way leaves nothing that answers twice: from
+    the moment the ledger is there, the anchor refuses the file.
+    """
+    source, target = ledger_path(folder, read_file(folder / NAME)), Address(url=url)
+    if target.tells_password:
+        raise UsageError(
+            f"the address holds a password, and {NAME} is no place for one", hint="~/.pgpass, or PGPASSWORD"
+        )
+    refuse_state_inside(folder)
+    rows = move(source, target)
+    set_ledger(folder / NAME, url)
+    if isinstance(source, Path):
+        source.rename(source.with_name(source.name + ".moved"))
+    return target, rows
 
 
 def refuse_state_inside(folder: Path) -> None:

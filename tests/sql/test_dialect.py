@@ -183,7 +183,9 @@ def test_keys_that_are_null_meet_and_are_hashed(connection):
     many = "FROM generate_series(1, 1000) AS a JOIN generate_series(1, 1000) AS b ON "
     plan = str(connection.execute(f"EXPLAIN SELECT count(*) {many}{same}").fetchall())
     assert "Hash Join" in plan or "Merge Join" in plan
-    assert "Nested Loop" in str(connection.execute(f"EXPLAIN SELECT count(*) {many} a IS NOT DISTINCT FROM b").fetchall())
+    assert "Nested Loop" in str(
+        connection.execute(f"EXPLAIN SELECT count(*) {many} a IS NOT DISTINCT FROM b").fetchall()
+    )
 
 
 def test_what_does_not_fit_is_no_error(connection):

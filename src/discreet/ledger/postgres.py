@@ -17,7 +17,7 @@ reads what stands.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -173,7 +173,16 @@ class PostgresStore:
             for charge in rows.charges:
                 self._insert("charges", charge)
             if payload is not None:
-                self._insert("answers", (*payload[:2], payload[2].encode("utf-8", "surrogateescape")))
+                self._insert("answers", _answer_row(payload))
+
+    def restore(self, entries: Iterable[Entry], rows: Rows, payloads: Iterable[tuple[str, str, str]]) -> None:
+        """Write a whole ledger that comes from elsewhere. Its triggers see every row, in the order of history."""
+        with faults():
+            self._insert_all("entries", map(_entry_row, entries), width=7)
+            self._insert_all("populations", rows.populations, width=8)
+            self._insert_all("segments", rows.segments, width=8)
+            self._insert_all("charges", rows.charges, width=11)
+            self._insert_all("answers", map(_answer_row, payloads), width=3)
 
     def rows(self) -> Rows:
         with faults():
@@ -245,12 +254,16 @@ class PostgresStore:
         return self._connection.execute(f"SELECT * FROM {self._table(table)} ORDER BY {order}").fetchall()
 
     def _insert(self, table: str, row: tuple[Any, ...]) -> None:
-        self._connection.execute(f"INSERT INTO {self._table(table)} VALUES ({_marks(row)})", row)
+        self._connection.execute(f"INSERT INTO {self._table(table)} VALUES ({_marks(len(row))})", row)
+
+    def _insert_all(self, table: str, rows: Iterable[tuple[Any, ...]], *, width: int) -> None:
+        with self._connection.cursor() as cursor:
+            cursor.executemany(f"INSERT INTO {self._table(table)} VALUES ({_marks(width)})", rows)
 
     def _upsert(self, table: str, row: tuple[Any, ...], *, key: tuple[str, ...]) -> None:
         sets = ", ".join(f"{name} = excluded.{name}" for name in _COLUMNS[table] if name not in key)
         self._connection.execute(
-            f"INSERT INTO {self._table(table)} VALUES ({_marks(row)})"
+            f"INSERT INTO {self._table(table)} VALUES ({_marks(len(row))})"
             f" ON CONFLICT ({', '.join(key)}) DO UPDATE SET {sets}",
             row,
         )
@@ -266,13 +279,18 @@ def _entry_row(entry: Entry) -> tuple[Any, ...]:
     return (entry.seq, entry.time, entry.kind, entry.body, entry.previous, entry.digest, entry.mac)
 
 
+def _answer_row(answer: tuple[str, str, str]) -> tuple[Any, ...]:
+    id_, sha256, payload = answer
+    return (id_, sha256, payload.encode("utf-8", "surrogateescape"))
+
+
 def _text(payload: bytes) -> str:
     """An answer is kept as bytes: PostgreSQL's text has no NUL, and what is no UTF-8 must reach the digests."""
     return payload.decode("utf-8", "surrogateescape")
 
 
-def _marks(row: tuple[Any, ...]) -> str:
-    return ", ".join(["%s"] * len(row))
+def _marks(width: int) -> str:
+    return ", ".join(["%s"] * width)
 
 
 def _connect(address: Address) -> Connected:

@@ -30,6 +30,16 @@ class Address:
             )
 
     @property
+    def tells_password(self) -> bool:
+        """Whether a password stands in it.
+
+        >>> Address(url="postgresql://ann:secret@db/books").tells_password
+        True
+        """
+        parts = urlsplit(self.url)
+        return bool(parts.password) or "password" in dict(parse_qsl(parts.query))
+
+    @property
     def name(self) -> str:
         """Server, database and settings: who comes, and with which password, is left out.
 
