@@ -78,8 +78,16 @@ def move_ledger(folder: Path, url: str) -> tuple[Address, int]:
     rows = move(source, target)
     set_ledger(folder / NAME, url)
     if isinstance(source, Path):
-        source.rename(source.with_name(source.name + ".moved"))
+        _set_aside(source)
     return target, rows
+
+
+def _set_aside(path: Path) -> None:
+    """Keep the file of a ledger that moved as evidence, with its log where another process still has it open."""
+    for ending in ("", "-wal", "-shm"):
+        old = path.with_name(path.name + ending)
+        if old.exists():
+            old.rename(path.with_name(f"{path.name}.moved{ending}"))
 
 
 def refuse_state_inside(folder: Path) -> None:

@@ -21,7 +21,7 @@ import psycopg
 import pytest
 
 from collect.database import server
-from crash.harness import TESTS
+from crash.harness import IMPORTS
 from discreet.ledger import repair
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.where import Address
@@ -58,7 +58,7 @@ class Machines:
                 text=True,
                 env={
                     **os.environ,
-                    "PYTHONPATH": f"{os.environ.get('PYTHONPATH', '')}:{TESTS}",
+                    "PYTHONPATH": IMPORTS,
                     "DISCREET_STATE": str(state),
                 },
             )

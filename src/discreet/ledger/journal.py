@@ -66,11 +66,6 @@ class Journal:
         """A new ledger. It appears at `path` only when it is whole and anchored."""
         if isinstance(path, Path) and path.exists():
             raise UsageError(f"there is a ledger already at {path.name!r}")
-        if spent_at(path):
-            raise LedgerFault(
-                "a ledger with charges lay here and is gone: a new one would be a new budget for the same people",
-                hint="restore it from a copy, then discreet ledger acknowledge; other people go to another folder",
-            )
         if isinstance(path, Address):
             _create_tables(path)
         else:
@@ -292,6 +287,7 @@ def _rolled_back(reason: str) -> LedgerRolledBack:
 
 def _create_file(path: Path) -> None:
     """A file under another name, its anchor, and then the file's name."""
+    _refuse_gone(path)
     _make_folder(path.parent)
     anchor, entry = _first(path)
     draft = path.with_name(f".{path.name}.{anchor.folder.name}")
@@ -310,6 +306,8 @@ def _create_tables(address: Address) -> None:
     """Tables and anchor. The anchor first: if the commit's outcome is not known, there is no ledger or a whole one."""
     store = PostgresStore.create(address)
     try:
+        _refuse_gone(address)
+        store.make()
         anchor, entry = _first(address)
         _write_first(anchor, _enter(store, entry))
         store.commit()
@@ -318,6 +316,14 @@ def _create_tables(address: Address) -> None:
         raise
     finally:
         store.close()
+
+
+def _refuse_gone(where: Where) -> None:
+    if spent_at(where):
+        raise LedgerFault(
+            "a ledger with charges lay here and is gone: a new one would be a new budget for the same people",
+            hint="restore it from a copy, then discreet ledger acknowledge; other people go to another folder",
+        )
 
 
 def _first(where: Where) -> tuple[Anchor, Entry]:

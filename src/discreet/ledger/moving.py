@@ -40,6 +40,7 @@ def move(source: Where, target: Address) -> int:
 def _copy(journal: Journal, store: PostgresStore, target: Address) -> int:
     """The rows of the file, and the entry that ends it; verified where they are now before anybody can see them."""
     anchor, since = journal.anchor, journal.anchor.read().since
+    store.make()
     store.restore(journal.store.entries(), journal.store.rows(), journal.store.payloads())
     state = load(store, anchor)
     if state.digests != journal.state.digests:

@@ -20,6 +20,7 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
+from weakref import finalize
 
 from discreet.errors import LedgerFault, UsageError
 from discreet.ledger import postgres_tables
@@ -72,15 +73,14 @@ class PostgresStore:
 
     def __init__(self, address: Address, connection: Connected, schema: str) -> None:
         self._address = address
-        self._connection = connection
         self._schema = schema
         self._pid = os.getpid()
-        self._warned = False
-        connection.add_notice_handler(self._notice)
+        self._warnings: list[str] = []
+        self._connection = self._own(connection)
 
     @staticmethod
     def create(address: Address) -> PostgresStore:
-        """New tables, in a transaction that is still open: they appear when it is committed."""
+        """A transaction at a place where no ledger is; `make` makes the tables, which appear when it is committed."""
         connection = _connect(address)
         try:
             with faults():
@@ -91,7 +91,6 @@ class PostgresStore:
                 connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
                 if postgres_tables.exist(connection, schema):
                     raise UsageError(f"there is a ledger already at {address.name!r}")
-                postgres_tables.make(connection, schema)
                 return store
         except BaseException:
             connection.close()
@@ -107,6 +106,11 @@ class PostgresStore:
         except BaseException:
             connection.close()
             raise
+
+    def make(self) -> None:
+        """Make the tables, in the transaction that `create` began."""
+        with faults():
+            postgres_tables.make(self._connection, self._schema)
 
     def begin(self) -> None:
         self._reach()
@@ -125,9 +129,9 @@ class PostgresStore:
 
     def commit(self) -> None:
         with faults():
-            self._warned = False
+            self._warnings.clear()
             said = self._connection.execute("COMMIT").statusmessage
-            if said != "COMMIT" or self._warned:
+            if said != "COMMIT" or self._warnings:
                 raise LedgerFault(
                     "the ledger's server did not confirm that the charge is durable",
                     hint="it counts as charged if it is found; ask again",
@@ -233,8 +237,19 @@ class PostgresStore:
         except BaseException:
             connection.close()
             raise
-        connection.add_notice_handler(self._notice)
-        self._connection = connection
+        self._connection = self._own(connection)
+
+    def _own(self, connection: Connected) -> Connected:
+        """Hear a connection's warnings, and close it when nobody has this store any more."""
+        warnings = self._warnings  # not self: a connection that knew its store would keep it
+
+        def hear(told: Diagnostic) -> None:
+            if told.severity_nonlocalized == "WARNING":
+                warnings.append(told.sqlstate or "")
+
+        connection.add_notice_handler(hear)
+        finalize(self, connection.close)
+        return connection
 
     def _settle(self) -> None:
         """Make what durability needs, and read it back."""
@@ -243,9 +258,6 @@ class PostgresStore:
         for (what, why), holds in zip(_NEEDS, found or (), strict=True):
             if not holds:
                 raise LedgerFault(f"the ledger's server cannot be used: {what}, {why}")
-
-    def _notice(self, told: Diagnostic) -> None:
-        self._warned = self._warned or told.severity_nonlocalized == "WARNING"
 
     def _table(self, name: str) -> str:
         return postgres_tables.table(self._schema, name)
