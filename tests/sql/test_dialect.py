@@ -177,7 +177,7 @@ def test_a_pattern_matches_as_python_says(connection):
 
 def test_keys_that_are_null_meet_and_are_hashed(connection):
     """A join on arrays is a hash join; IS NOT DISTINCT FROM would compare every row with every key."""
-    same = POSTGRES.dialect.same("a", "b")
+    same = POSTGRES.dialect.same("a", "b", texts=False)
     sides = "FROM (VALUES (1), (NULL), (3)) AS one (a) JOIN (VALUES (NULL), (3), (4)) AS two (b) ON "
     assert connection.execute(f"SELECT a {sides}{same} ORDER BY a").fetchall() == [(3,), (None,)]
     many = "FROM generate_series(1, 1000) AS a JOIN generate_series(1, 1000) AS b ON "
@@ -190,7 +190,7 @@ def test_keys_that_are_null_meet_and_are_hashed(connection):
 
 def test_what_does_not_fit_is_no_error(connection):
     numbers = [-(2**100), -1, 0, 5, 6, 2**100]
-    fitting = POSTGRES.dialect.fitting('"huge"', 0, 5)
+    fitting = POSTGRES.dialect.fitting('"huge"', 0, 5, wide=False)
     (found,) = run(connection, [{"huge": number} for number in numbers], [fitting])
     assert found == [None, None, 0, 5, None, None]
 

@@ -27,6 +27,8 @@ class Dialect(Protocol):
     big: str
     huge: str
     null: str
+    #: Whether grouping by the text of a code is quick, because files hold dictionaries of it.
+    dictionaries: bool
 
     def text(self, literal: str) -> str:
         """A text literal that the engine `can_hold`."""
@@ -76,14 +78,14 @@ class Dialect(Protocol):
     def substr(self, text: str, start: int, length: int | None) -> str:
         """As `evaluate.substr`, for a start that is not 0."""
 
-    def same(self, left: str, right: str) -> str:
-        """Whether two values are equal or both NULL, in a form that a join can hash."""
+    def same(self, left: str, right: str, *, texts: bool) -> str:
+        """Whether two texts, or two whole numbers, are equal or both NULL, in a form that a join can hash."""
 
     def derived(self, select: str, alias: str) -> str:
         """A SELECT in brackets as a table; `alias` is quoted."""
 
-    def fitting(self, number: str, low: int, high: int) -> str:
-        """A wide number cast to 64 bits; anything, and never an error, where it does not lie in [low, high]."""
+    def fitting(self, number: str, low: int, high: int, *, wide: bool) -> str:
+        """A number of either width cast to one; anything, and never an error, where it is not in [low, high]."""
 
     def numbers(self, size: int) -> str:
         """A narrow type for numbers from 0 to below `size`."""
@@ -93,6 +95,7 @@ class DuckDB:
     """DuckDB: what `emit` has always written."""
 
     name, big, huge, null = "duckdb", "BIGINT", "HUGEINT", "NULL"
+    dictionaries = True
 
     def text(self, literal: str) -> str:
         """A NUL, which SQL text cannot hold, is written by its number."""
@@ -148,14 +151,14 @@ class DuckDB:
     def substr(self, text: str, start: int, length: int | None) -> str:
         return f"substr({text}, {start}{'' if length is None else f', {length}'})"
 
-    def same(self, left: str, right: str) -> str:
+    def same(self, left: str, right: str, *, texts: bool) -> str:
         return f"{left} IS NOT DISTINCT FROM {right}"
 
     def derived(self, select: str, alias: str) -> str:
         return f"({select})"
 
-    def fitting(self, number: str, low: int, high: int) -> str:
-        return f"TRY_CAST({number} AS BIGINT)"
+    def fitting(self, number: str, low: int, high: int, *, wide: bool) -> str:
+        return f"TRY_CAST({number} AS {'HUGEINT' if wide else 'BIGINT'})"
 
     def numbers(self, size: int) -> str:
         return "UTINYINT" if size <= 1 << 8 else "USMALLINT" if size <= 1 << 16 else "UINTEGER"

@@ -83,7 +83,7 @@ class Emitter:
         """A predicate as a condition that is TRUE, or FALSE or NULL, where `predicate.holds` says so."""
         match predicate:
             case Member(column=column, allowed=allowed):
-                return self.allowed(self._column(column, allowed), allowed, bits=_bits(allowed))
+                return self.allowed(self.column(column, allowed), allowed, bits=_bits(allowed))
             case Test(of=of, allowed=allowed):
                 return self._test(of, allowed)
             case Every(parts=parts):
@@ -122,12 +122,13 @@ class Emitter:
         over = f"{left} % {divisor} <> 0 AND ({left} < 0) <> ({right} < 0)"
         return f"({self.dialect.quotient(left, divisor, wide=wide)} - CASE WHEN {over} THEN 1 ELSE 0 END)"
 
-    def _column(self, name: str, allowed: Allowed) -> str:
+    def column(self, name: str, allowed: Allowed) -> str:
+        """A column that is compared with these values: of texts, under a collation of ours."""
         texts = any(isinstance(end, str) for run in allowed.runs for end in run)
         return self.dialect.text_column(identifier(name)) if texts else identifier(name)
 
     def _box(self, box: Box) -> str:
-        sides = [self.allowed(self._column(name, allowed), allowed) for name, allowed in box.sides.items()]
+        sides = [self.allowed(self.column(name, allowed), allowed) for name, allowed in box.sides.items()]
         return _joined(" AND ", sides, empty="TRUE")
 
     def _test(self, of: Expression, allowed: Allowed) -> str:

@@ -49,6 +49,7 @@ class PostgreSQL:
     """PostgreSQL's forms."""
 
     name, big, huge, null = "postgresql", "BIGINT", "NUMERIC", "CAST(NULL AS INTEGER)"
+    dictionaries = False
 
     def text(self, literal: str) -> str:
         if not self.can_hold(literal):
@@ -121,14 +122,18 @@ class PostgreSQL:
         tail = f"right({text}, {-start})"
         return tail if length is None or start + length >= 0 else f"left({tail}, {start + length})"
 
-    def same(self, left: str, right: str) -> str:
-        # IS NOT DISTINCT FROM is joined row by row, while arrays are hashed, and NULLs in them are equal.
-        return f"ARRAY[{left}] = ARRAY[{right}]"
+    def same(self, left: str, right: str, *, texts: bool) -> str:
+        # IS NOT DISTINCT FROM is joined row by row, while arrays are hashed, and NULLs in them are equal. Arrays of
+        # different types are not compared at all.
+        sides = (left, right) if texts else (f"CAST({left} AS NUMERIC)", f"CAST({right} AS NUMERIC)")
+        return f"ARRAY[{sides[0]}] = ARRAY[{sides[1]}]"
 
     def derived(self, select: str, alias: str) -> str:
         return f"({select}) AS {alias}"
 
-    def fitting(self, number: str, low: int, high: int) -> str:
+    def fitting(self, number: str, low: int, high: int, *, wide: bool) -> str:
+        if wide:
+            return f"CAST({number} AS NUMERIC)"
         return f"CASE WHEN {number} BETWEEN {low} AND {high} THEN CAST({number} AS BIGINT) END"
 
     def numbers(self, size: int) -> str:
