@@ -1,4 +1,4 @@
-"""A Spark session whose meanings are pinned and whose loggers are silent. What was measured: docs/engines/spark-matrix.md.
+"""A Spark session whose meanings are pinned and whose loggers are silent.
 
     spark://local          two threads or more of this machine, in this process's care
     spark://host:7077      a cluster; the driver is here
@@ -9,7 +9,8 @@ Because: what a setting can change is set on the session, which is our own, and 
     constants (`MEANINGS`); no table is touched by it.
 
 An error of Spark quotes the cell, in its message and in three loggers. The message is the engine's to keep;
-here the loggers are closed before any data is read. Imports no plan and no SQL.
+here the loggers are closed before any data is read. What was measured is in docs/engines/spark-matrix.md.
+Imports no plan and no SQL; pyspark loads when a session is asked for.
 """
 
 from __future__ import annotations
@@ -19,12 +20,13 @@ import os
 import re
 import shutil
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import Any
 
 from discreet.errors import UsageError
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+#: pyspark's SparkSession, classic or Connect. The library is optional, and so its types are not ours to name.
+Session = Any
 
 #: Settings of the session. Each one changes what some SQL of ours means, or what a message shows.
 PINNED: Mapping[str, str] = {
@@ -35,7 +37,7 @@ PINNED: Mapping[str, str] = {
     "spark.sql.timestampType": "TIMESTAMP_LTZ",
     "spark.sql.parser.escapedStringLiterals": "false",  # a backslash in a literal is written twice
     "spark.sql.legacy.consecutiveStringLiterals.enabled": "false",  # else 'it''s' is its
-    "spark.sql.decimalOperations.allowPrecisionLoss": "true",  # a quotient of DECIMAL(38, 0) has 32 digits before its point
+    "spark.sql.decimalOperations.allowPrecisionLoss": "true",  # wide quotients have 32 digits
     "spark.sql.mapKeyDedupPolicy": "EXCEPTION",
     "spark.sql.parquet.inferTimestampNTZ.enabled": "true",
     "spark.sql.sources.partitionColumnTypeInference.enabled": "false",  # a folder's name never becomes a number
@@ -61,11 +63,18 @@ MEANINGS: Mapping[str, str] = {
     "names are quoted by doubling": '(SELECT "a""b" FROM (SELECT 1 AS "a""b")) = 1',
     "time is UTC": "unix_micros(try_cast('2026-07-01 12:00:00' AS TIMESTAMP)) = 1782907200000000",
     "the calendar is Gregorian throughout": "unix_date(try_cast('1582-10-10' AS DATE)) = -141432",
-    "weeks are those of ISO 8601": "extract(YEAROFWEEK FROM DATE'2021-01-03') = 2020 AND weekofyear(DATE'2021-01-03') = 53",
+    "weeks are those of ISO 8601": (
+        "extract(YEAROFWEEK FROM DATE'2021-01-03') = 2020 AND extract(WEEK FROM DATE'2021-01-03') = 53"
+    ),
     "quotients are cut towards zero": "-7 DIV 2 = -3 AND -7 % 2 = -1",
-    "wide quotients are exact": (
-        "CAST((1329227995784915872903807060280344571 - 1) / CAST(3486784401 AS DECIMAL(38, 0)) AS DECIMAL(38, 0))"
+    "wide numbers are exact": (
+        "1329229963525144123788216779028953975 % 3486784401 = 5"
+        " AND CAST((1329229963525144123788216779028953975 - 5) / CAST(3486784401 AS DECIMAL(38, 0)) AS DECIMAL(38, 0))"
         " = 381219430471217174574085970"
+        " AND CAST(9223372036854775807 AS DECIMAL(38, 0)) * 1152921504606846975"
+        " = 10633823966279326972854162940781133825"
+        " AND 0 - CAST(-1329227995784915872903807060280344576 AS DECIMAL(38, 0))"
+        " = 1329227995784915872903807060280344576"
     ),
     "what does not fit is NULL": "try_cast('x' AS INT) IS NULL AND try_cast(3000000000 AS INT) IS NULL",
     "least passes over NULL": "least(NULL, 2, 1) = 1 AND greatest(NULL, 1, 2) = 2",
@@ -86,7 +95,7 @@ _CLUSTER = re.compile(r"spark://[A-Za-z0-9._-]+:[0-9]{1,5}(,[A-Za-z0-9._-]+:[0-9
 _CONNECT = re.compile(r"sc://[A-Za-z0-9._-]+(:[0-9]{1,5})?(/;?.*)?")
 
 
-def session(engine: str, *, threads: int | None = None, memory_mb: int = 2048) -> SparkSession:
+def session(engine: str, *, threads: int | None = None, memory_mb: int = 2048) -> Session:
     """A session of our own at `engine`, pinned and silent. One Spark at a time lives in a process."""
     master = _master(engine, threads)
     _check_installed(local=not engine.startswith("sc://"))
@@ -106,7 +115,7 @@ def session(engine: str, *, threads: int | None = None, memory_mb: int = 2048) -
     return found
 
 
-def unmeant(session: SparkSession) -> list[str]:
+def unmeant(session: Session) -> list[str]:
     """Those of MEANINGS that do not hold in a session."""
     listed = ", ".join(f"({sql}) AS m{place}" for place, sql in enumerate(MEANINGS.values()))
     [row] = session.sql(f"SELECT {listed}").collect()
@@ -115,21 +124,20 @@ def unmeant(session: SparkSession) -> list[str]:
 
 def silence_python() -> None:
     """Close Spark's loggers in this process. They take other arguments than plain ones, so Spark has to make them."""
-    from pyspark.logger import PySparkLogger
-
+    loggers = import_module("pyspark.logger").PySparkLogger
     for name in _LOGGERS:
-        logger: logging.Logger = PySparkLogger.getLogger(name)
+        logger: logging.Logger = loggers.getLogger(name)
         logger.propagate = False
         logger.disabled = True
         logger.addFilter(_nothing)  # a later logging.config would only undo `disabled`
 
 
-def silence_java(session: SparkSession) -> None:
+def silence_java(session: Session) -> None:
     """Close every logger of the driver's Java, those with a level of their own too; and the executors'.
 
     Of Spark Connect there is none here: the server's log is its owner's.
     """
-    java: Any = getattr(session, "_jvm", None) if not _is_remote(session) else None
+    java = getattr(session, "_jvm", None) if not _is_remote(session) else None
     if java is None:
         return
     session.sparkContext.setLogLevel("OFF")
@@ -160,7 +168,9 @@ def _master(engine: str, threads: int | None) -> str:
         return f"local[{max(2, threads or os.cpu_count() or 2)}]"
     if _CLUSTER.fullmatch(engine) or _CONNECT.fullmatch(engine):
         return engine
-    raise UsageError(f"{_shown(engine)!r} is not the address of a Spark", hint=f"{_LOCAL}, spark://host:7077, sc://host")
+    raise UsageError(
+        f"{_shown(engine)!r} is not the address of a Spark", hint=f"{_LOCAL}, spark://host:7077, sc://host"
+    )
 
 
 def _shown(engine: str) -> str:
@@ -170,44 +180,37 @@ def _shown(engine: str) -> str:
 
 def _check_installed(*, local: bool) -> None:
     try:
-        import pyspark
+        version = str(import_module("pyspark").__version__)
     except ImportError:
         raise UsageError("pyspark is not installed", hint='pip install "discreet[spark]"') from None
-    if int(pyspark.__version__.split(".")[0]) < 4:
-        raise UsageError(f"pyspark is {pyspark.__version__}, and 4 is needed", hint='pip install "pyspark>=4,<5"')
+    if int(version.split(".")[0]) < 4:
+        raise UsageError(f"pyspark is {version}, and 4 is needed", hint='pip install "pyspark>=4,<5"')
     home = os.environ.get("JAVA_HOME")
     java = shutil.which("java", path=os.path.join(home, "bin")) if home else shutil.which("java")
     if local and java is None:
         raise UsageError("Spark needs Java, and there is none", hint="install Java 17, or set JAVA_HOME")
 
 
-def _driven(master: str, memory_mb: int) -> SparkSession:
+def _driven(master: str, memory_mb: int) -> Session:
     """A session of our own in this process's Spark, which is started where there is none."""
-    from pyspark import SparkContext
-    from pyspark.sql import SparkSession
-
-    running: Any = SparkContext._active_spark_context
+    sql = import_module("pyspark.sql")
+    running = import_module("pyspark").SparkContext._active_spark_context
     if running is not None:
         if running.master != master:
             raise UsageError(f"a Spark at {_shown(running.master)} runs in this process already", hint="stop it first")
-        return SparkSession(running).newSession()
-    builder: Any = SparkSession.builder
+        return sql.SparkSession(running).newSession()
+    builder = sql.SparkSession.builder
     settings = {**STARTED, "spark.driver.memory": f"{memory_mb}m"}
     if master.startswith("local["):
         settings |= {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
     for name, setting in {**settings, **PINNED}.items():
         builder = builder.config(name, setting)
-    started: SparkSession = builder.master(master).appName("discreet").getOrCreate()
-    return started
+    return builder.master(master).appName("discreet").getOrCreate()
 
 
-def _connected(engine: str) -> SparkSession:
-    from pyspark.sql import SparkSession
-
-    builder: Any = SparkSession.builder
-    found: SparkSession = builder.remote(engine).create()
-    return found
+def _connected(engine: str) -> Session:
+    return import_module("pyspark.sql").SparkSession.builder.remote(engine).create()
 
 
-def _is_remote(session: SparkSession) -> bool:
+def _is_remote(session: Session) -> bool:
     return type(session).__module__.startswith("pyspark.sql.connect")
