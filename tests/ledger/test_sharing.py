@@ -58,6 +58,25 @@ def test_two_machines_have_one_budget(shared: tuple[Ledger, Ledger]):
         assert spent(ledger) == 3
 
 
+@pytest.mark.parametrize("point", ["rows", "payloads"])
+def test_opening_while_another_machine_writes(
+    shared: tuple[Ledger, Ledger], address: Address, machine, monkeypatch: pytest.MonkeyPatch, point: str
+):
+    """Entries, balances and answers are read one after the other, and belong together all the same."""
+    one, _ = shared
+    machine("two")
+    act = getattr(PostgresStore, point)
+
+    def late(store: PostgresStore):
+        monkeypatch.setattr(PostgresStore, point, act)
+        one.store(ask(one, laplace("0.5")).id, "meanwhile")
+        return act(store)
+
+    monkeypatch.setattr(PostgresStore, point, late)
+    with Ledger.open(address) as again:
+        assert spent(again) == Fraction("0.5")
+
+
 def test_an_answer_of_one_is_the_answer_of_the_other(shared: tuple[Ledger, Ledger]):
     one, two = shared
     id_ = ask(one, laplace(1), question="same").id

@@ -86,9 +86,7 @@ class PostgresStore:
             with faults():
                 schema = _current_schema(connection)
                 store = PostgresStore(address, connection, schema)
-                connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
-                store._settle()
-                connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+                store._begin(str(_LOCK))
                 if postgres_tables.exist(connection, schema):
                     raise UsageError(f"there is a ledger already at {address.name!r}")
                 return store
@@ -116,11 +114,7 @@ class PostgresStore:
         self._reach()
         entries = postgres_tables.table(self._schema, "entries").replace("'", "''")
         with faults():
-            self._connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
-            self._settle()
-            self._connection.execute(
-                f"SELECT pg_advisory_xact_lock(({_LOCK}::bigint << 32) | '{entries}'::regclass::oid::bigint)"
-            )
+            self._begin(f"({_LOCK}::bigint << 32) | '{entries}'::regclass::oid::bigint")
 
     def snapshot(self) -> None:
         self._reach()
@@ -166,7 +160,7 @@ class PostgresStore:
             least = page[-1][0] + 1
 
     def append(self, entry: Entry, rows: Rows, *, payload: tuple[str, str, str] | None = None) -> None:
-        with faults():
+        with faults(), self._connection.pipeline():  # one journey to the server, not one for each row
             self._insert("entries", _entry_row(entry))
             if rows.replace:
                 self._connection.execute(f"DELETE FROM {self._table('segments')}")  # an update could not let one fall
@@ -251,10 +245,15 @@ class PostgresStore:
         finalize(self, connection.close)
         return connection
 
-    def _settle(self) -> None:
-        """Make what durability needs, and read it back."""
-        self._connection.execute(_SETTINGS)
-        found = self._connection.execute(_READ_BACK).fetchone()
+    def _begin(self, lock: str) -> None:
+        """Begin, make what durability needs, read it back, and wait for the lock: in one journey to the server."""
+        begin = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+        cursor = self._connection.execute(
+            f"{begin}; {_SETTINGS}; {_READ_BACK}; SELECT pg_advisory_xact_lock({lock}) IS NULL"
+        )
+        cursor.nextset()
+        cursor.nextset()
+        found = cursor.fetchone()
         for (what, why), holds in zip(_NEEDS, found or (), strict=True):
             if not holds:
                 raise LedgerFault(f"the ledger's server cannot be used: {what}, {why}")
