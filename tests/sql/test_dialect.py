@@ -1,5 +1,7 @@
 """Each dialect against `plan.evaluate`: DuckDB's is what `emit` writes, PostgreSQL's is tried on a server."""
 
+from contextlib import suppress
+
 import psycopg
 import pytest
 from hypothesis import given, settings
@@ -7,13 +9,14 @@ from hypothesis import strategies as st
 
 from collect.database import server
 from discreet.accounting.region import Allowed
-from discreet.plan.evaluate import held, lower, upper, values
+from discreet.errors import Refused
+from discreet.plan.evaluate import held, lower, upper, value, values
 from discreet.plan.expressions import Like, Lower, Member, Over, Substr, Test, TextCode, Trim, Upper, Whole
 from discreet.sql import emit
 from discreet.sql.dialect import DuckDB
 from discreet.sql.emitting import Emitter
 from discreet.sql.postgres import SESSION, PostgreSQL
-from engines.test_expressions import extremes
+from engines.test_expressions import GROWING, extremes
 from plan.trees import NUMBERS, Trees
 from sql.patients import scalar
 from sql.samples import SAMPLES
@@ -117,6 +120,17 @@ def test_nothing_that_is_known_fails_on_any_row(connection, start):
         assert column == list(values(expression, ROWS)), text
 
 
+@pytest.mark.parametrize("kind", GROWING)
+def test_what_is_as_deep_and_as_large_as_allowed_still_runs(connection, kind):
+    """Expressions grow until they are refused; the last one that was not is still one that the server takes."""
+    grown = NUMBERS[4]
+    with suppress(Refused):
+        while True:
+            grown = GROWING[kind](grown)
+    row = dict.fromkeys(("a", "c", "day", "wide", "open", "text")) | {"b": 2, "near": 17, "huge": 0}
+    assert run(connection, [row], [POSTGRES.expression(grown)]) == [[value(grown, row)]]
+
+
 @pytest.mark.parametrize("change", [lower, upper])
 def test_letters_are_changed_as_python_changes_them_whatever_the_servers_locale(connection, change):
     """Every character there is, 64 to a text."""
@@ -193,6 +207,26 @@ def test_what_does_not_fit_is_no_error(connection):
     fitting = POSTGRES.dialect.fitting('"huge"', 0, 5, wide=False)
     (found,) = run(connection, [{"huge": number} for number in numbers], [fitting])
     assert found == [None, None, 0, 5, None, None]
+
+
+def test_texts_are_compared_bytewise_whatever_the_columns_collation(connection):
+    """A declared table's column has "C". If one had another, the question would still mean bytes."""
+    known = connection.execute("SELECT 1 FROM pg_collation WHERE collname = 'en-x-icu'").fetchone()
+    if known is None:
+        pytest.skip("this server knows no collation but bytes")
+    texts = ["a", "A", "b", "B", "é", "z", "_", ""]
+    connection.execute('DROP TABLE IF EXISTS odd; CREATE TEMP TABLE odd (text TEXT COLLATE "en-x-icu")')
+    for text in texts:
+        connection.execute("INSERT INTO odd VALUES (%s)", [text])
+    for low in texts:
+        test = POSTGRES.predicate(Test(TEXT, Allowed.interval(low, None)))
+        found = {text for (text,) in connection.execute(f"SELECT text FROM odd WHERE {test}").fetchall()}
+        assert found == {text for text in texts if text >= low}
+    assert {text for (text,) in connection.execute("SELECT text FROM odd WHERE text >= 'b'").fetchall()} != {
+        "b",
+        "é",
+        "z",
+    }
 
 
 def test_a_planted_mistake_is_seen(connection):
