@@ -4,12 +4,13 @@ import importlib.util
 import logging
 import os
 import shutil
+import socket
 from decimal import Decimal
 
 import pytest
 
 from discreet.engines import spark_session as module
-from discreet.engines.spark_session import MEANINGS, PINNED, sentence, session, unmeant
+from discreet.engines.spark_session import MEANINGS, PINNED, check_reachable, sentence, session, unmeant
 from discreet.errors import UsageError
 from discreet.plan.evaluate import lower, upper
 
@@ -156,11 +157,32 @@ def test_the_forms_to_write_where_sparks_own_are_wrong(spark):
 
 
 @pytest.mark.parametrize(
-    "address", ["", "spark://", "spark://host", "spark://local:x", "spark://a:1;b", "sc://", "local[2]", "yarn"]
+    "address",
+    ["", "spark://", "spark://host", "spark://local:x", "spark://a:1;b", "sc://", "sc://host:1/x", "local[2]", "yarn"],
 )
 def test_an_address_that_is_none(address):
     with pytest.raises(UsageError, match="is not the address of a Spark"):
         session(address)
+
+
+@pytest.mark.parametrize("address", ["spark://127.0.0.1:{}", "sc://127.0.0.1:{}", "sc://127.0.0.1:{}/;token=hush"])
+def test_nobody_listens(address):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # bound, but it does not listen
+        address = address.format(taken.getsockname()[1])
+        with pytest.raises(UsageError, match="there is no Spark at") as caught:
+            check_reachable(address)
+        assert "hush" not in str(caught.value)
+        taken.listen()
+        check_reachable(address)
+
+
+def test_one_of_several_masters_is_enough():
+    with socket.socket() as taken, socket.socket() as open_one:
+        taken.bind(("127.0.0.1", 0))
+        open_one.bind(("127.0.0.1", 0))
+        open_one.listen()
+        check_reachable(f"spark://127.0.0.1:{taken.getsockname()[1]},127.0.0.1:{open_one.getsockname()[1]}")
 
 
 def test_a_token_is_not_shown():

@@ -19,7 +19,9 @@ import logging
 import os
 import re
 import shutil
+import socket
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
@@ -91,14 +93,16 @@ MEANINGS: Mapping[str, str] = {
 _LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
 _LOCAL = "spark://local"
+_CONNECT_PORT = 15002
 _CLUSTER = re.compile(r"spark://[A-Za-z0-9._-]+:[0-9]{1,5}(,[A-Za-z0-9._-]+:[0-9]{1,5})*")
-_CONNECT = re.compile(r"sc://[A-Za-z0-9._-]+(:[0-9]{1,5})?(/;?.*)?")
+_CONNECT = re.compile(r"sc://[A-Za-z0-9._-]+(:[0-9]{1,5})?(/?;.*|/)?")
 
 
 def session(engine: str, *, threads: int | None = None, memory_mb: int = 2048) -> Session:
     """A session of our own at `engine`, pinned and silent. One Spark at a time lives in a process."""
     master = _master(engine, threads)
     _check_installed(local=not engine.startswith("sc://"))
+    check_reachable(engine)
     silence_python()
     try:
         found = _connected(engine) if engine.startswith("sc://") else _driven(master, memory_mb)
@@ -113,6 +117,18 @@ def session(engine: str, *, threads: int | None = None, memory_mb: int = 2048) -
     if wrong:
         raise UsageError(f"this Spark is not as it must be: {wrong[0]} is not so there", hint="Spark 4, as it comes")
     return found
+
+
+def check_reachable(engine: str, *, patience_s: float = 5.0) -> None:
+    """Refuse an address where nobody listens. Spark itself would try for minutes."""
+    if engine == _LOCAL:
+        return
+    for place in _shown(engine).split("://")[1].split(","):
+        host, _, port = place.partition(":")
+        address = host, int(port or _CONNECT_PORT)
+        with suppress(OSError, OverflowError), socket.create_connection(address, timeout=patience_s):
+            return
+    raise UsageError(f"there is no Spark at {_shown(engine)}", hint="is it running, and is its address right?")
 
 
 def unmeant(session: Session) -> list[str]:
@@ -135,7 +151,7 @@ def silence_python() -> None:
 def silence_java(session: Session) -> None:
     """Close every logger of the driver's Java, those with a level of their own too; and the executors'.
 
-    Of Spark Connect there is none here: the server's log is its owner's.
+    Of Spark Connect there is none here: the server's log is its owner's, and quotes cells unless they close it.
     """
     java = getattr(session, "_jvm", None) if not _is_remote(session) else None
     if java is None:
