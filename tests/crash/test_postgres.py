@@ -179,7 +179,7 @@ def torture(folder: Path, kills: int, limit: Fraction, monkeypatch: pytest.Monke
         lines, wrong = machines.said(100)
         faults = [line for line in lines if line.startswith("fault ")]
         answers = dict(line.split(" ", 1) for line in lines if line not in faults)
-        assert wrong == []
+        assert not wrong, wrong
         assert killed == kills
         assert faults, "the machines noticed nothing: they were not killed under load"
         assert {line.split()[1] for line in faults} == {"LedgerFault"}, faults

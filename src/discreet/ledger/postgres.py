@@ -160,7 +160,7 @@ class PostgresStore:
             least = page[-1][0] + 1
 
     def append(self, entry: Entry, rows: Rows, *, payload: tuple[str, str, str] | None = None) -> None:
-        with faults(), self._connection.pipeline():  # one journey to the server, not one for each row
+        with faults():
             self._insert("entries", _entry_row(entry))
             if rows.replace:
                 self._connection.execute(f"DELETE FROM {self._table('segments')}")  # an update could not let one fall
