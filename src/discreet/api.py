@@ -29,6 +29,7 @@ from discreet.errors import UsageError
 from discreet.folder import ledger_path, make, nearest, refuse_state_inside
 from discreet.ledger import repair
 from discreet.ledger.ledger import Ledger
+from discreet.ledger.where import Where
 from discreet.publishing import Publishing
 from discreet.question import Question, wish_of
 from discreet.release import Release
@@ -69,7 +70,7 @@ class Project(Publishing):
         return Project(make(path, epsilon=epsilon, delta=delta))
 
     @cached_property
-    def ledger_path(self) -> Path:
+    def ledger_path(self) -> Where:
         """Where the ledger lies."""
         return ledger_path(self.folder, self.file)
 
@@ -364,7 +365,8 @@ class Project(Publishing):
     def holds(self, path: Path) -> bool:
         """Whether a file belongs to the project: its declaration, a source, or anything beside the ledger."""
         target, own = path.resolve(), (self.folder / ".discreet").resolve()
-        if target in ((self.folder / NAME).resolve(), self.ledger_path.resolve(), own) or own in target.parents:
+        files = [path.resolve() for path in (self.folder / NAME, self.ledger_path) if isinstance(path, Path)]
+        if target in (*files, own) or own in target.parents:
             return True
         sources = [table.source for table in self.file.tables.values()]
         return target.exists() and any(shares(source, self.folder, [target]) for source in sources)

@@ -6,10 +6,12 @@ from os import PathLike
 from pathlib import Path
 
 from discreet import exact
-from discreet.errors import ProjectError
+from discreet.errors import ProjectError, UsageError
 from discreet.ledger.ledger import Ledger
+from discreet.ledger.moving import move
 from discreet.ledger.place import state_root
-from discreet.schema.edit import write
+from discreet.ledger.where import Address, Where, is_address
+from discreet.schema.edit import set_ledger, write
 from discreet.schema.file import DEFAULT_LEDGER, NAME, ProjectFile, read_file
 from discreet.schema.schema import Budget
 from discreet.standing import budget_of
@@ -52,11 +54,40 @@ def make(path: str | PathLike[str], *, epsilon: object = None, delta: object = N
         raise
 
 
-def ledger_path(folder: Path, file: ProjectFile) -> Path:
-    """Where the ledger lies."""
+def ledger_path(folder: Path, file: ProjectFile) -> Where:
+    """Where the ledger lies: a file, or a database that several machines share."""
+    if is_address(file.ledger):
+        return Address(url=file.ledger)
     if not file.ledger.startswith(_SQLITE):
         raise ProjectError(f"[project] ledger = {file.ledger[:40]!r} is not known", hint=f'ledger = "{DEFAULT_LEDGER}"')
     return folder / file.ledger.removeprefix(_SQLITE)
+
+
+def move_ledger(folder: Path, url: str) -> tuple[Address, int]:
+    """Move a project's ledger to PostgreSQL, point discreet.toml at it, and set the old file aside.
+
+    Returns where it is now, and how many rows it has. What fails on the way leaves nothing that answers twice: from
+    the moment the ledger is there, the anchor refuses the file.
+    """
+    source, target = ledger_path(folder, read_file(folder / NAME)), Address(url=url)
+    if target.tells_password:
+        raise UsageError(
+            f"the address holds a password, and {NAME} is no place for one", hint="~/.pgpass, or PGPASSWORD"
+        )
+    refuse_state_inside(folder)
+    rows = move(source, target)
+    set_ledger(folder / NAME, url)
+    if isinstance(source, Path):
+        _set_aside(source)
+    return target, rows
+
+
+def _set_aside(path: Path) -> None:
+    """Keep the file of a ledger that moved as evidence, with its log where another process still has it open."""
+    for ending in ("", "-wal", "-shm"):
+        old = path.with_name(path.name + ending)
+        if old.exists():
+            old.rename(path.with_name(f"{path.name}.moved{ending}"))
 
 
 def refuse_state_inside(folder: Path) -> None:
@@ -72,13 +103,14 @@ def refuse_state_inside(folder: Path) -> None:
 def _complete(folder: Path) -> Path:
     """Make the ledger of a project that has none yet."""
     path = ledger_path(folder, read_file(folder / NAME))
-    if path.exists():
+    if isinstance(path, Path) and path.exists():
         raise ProjectError(f"there is a {NAME} here already", hint="discreet add FILE declares a table")
     refuse_state_inside(folder)
     Ledger.create(path).close()
-    ignore = path.parent / ".gitignore"
-    if ignore.parent.name == ".discreet" and not ignore.exists():
-        ignore.write_text("*\n")  # copies of private tables lie here
+    beside = path.parent if isinstance(path, Path) else folder / ".discreet"
+    if beside.name == ".discreet" and not (beside / ".gitignore").exists():
+        beside.mkdir(mode=0o700, exist_ok=True)
+        (beside / ".gitignore").write_text("*\n")  # copies of private tables lie here
     return folder
 
 

@@ -30,6 +30,8 @@ from types import ModuleType
 LONGEST_LIFE_S = 30
 
 TESTS = Path(__file__).resolve().parents[1]
+#: What a process that a test starts may import: the tests, and what this one was told.
+IMPORTS = os.pathsep.join(filter(None, [str(TESTS), os.environ.get("PYTHONPATH")]))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +74,7 @@ def torture(script: Path, lives: list[Life], *, environment: dict[str, str], tim
         capture_output=True,
         text=True,
         timeout=timeout_s,
-        env={**os.environ, **environment, "PYTHONPATH": str(TESTS)},
+        env={**os.environ, **environment, "PYTHONPATH": IMPORTS},
     )
     if done.returncode:
         raise AssertionError(f"the nursery failed:\n{done.stderr[-2000:]}")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 import threading
-from pathlib import Path
 
 from crash.harness import say
 from crash.mutants import MUTANTS
@@ -28,7 +27,7 @@ def main() -> None:
     path, threads, *mutants = sys.argv[1:]
     for mutant in mutants:
         MUTANTS[mutant]()
-    with Ledger.open(Path(path)) as ledger:
+    with Ledger.open(path) as ledger:
         say("ready")
         sys.stdin.readline()
         racing = [threading.Thread(target=spend, args=(ledger,)) for _ in range(int(threads))]

@@ -9,7 +9,7 @@ import sys
 from fractions import Fraction
 from pathlib import Path
 
-from crash.harness import TESTS
+from crash.harness import IMPORTS
 from discreet.ledger.ledger import Ledger
 from ledger.ledgers import guarantee, make
 
@@ -20,7 +20,7 @@ LIMIT = Fraction(2)  # 200 charges of 0.01
 
 def race(path: Path, *mutants: str) -> tuple[list[str], list[str]]:
     """Start them, let them go together; return the ids they were given and what went wrong with them."""
-    environment = {**os.environ, "PYTHONPATH": str(TESTS)}
+    environment = {**os.environ, "PYTHONPATH": IMPORTS}
     racers = [
         subprocess.Popen(
             [sys.executable, str(RACER), str(path), str(THREADS), *mutants],

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 import shutil
 from fractions import Fraction
 from pathlib import Path
+
+import psycopg
 
 from discreet.accounting.events import Event, Gaussian, Laplace
 from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.region import Allowed, Box, Region
 from discreet.ledger.ledger import Ledger
+from discreet.ledger.postgres_tables import TABLES
 from discreet.ledger.records import Charge
+from discreet.ledger.where import Address, Where
 
 WHOLE = Region.whole()
 _questions = itertools.count()
@@ -34,7 +39,7 @@ def gaussian(rho: object) -> Gaussian:
     return Gaussian(sigma2=1 / (2 * Fraction(rho)), l2_squared=1)
 
 
-def make(path: Path, budget: Guarantee | None = None) -> Ledger:
+def make(path: Where, budget: Guarantee | None = None) -> Ledger:
     """A ledger with population and table `patients`, version 1."""
     ledger = Ledger.create(path)
     ledger.declare("patients", budget or guarantee())
@@ -66,14 +71,40 @@ def ask(
     )
 
 
-def copy_ledger(path: Path, to: Path) -> None:
-    """Copy a ledger's files, its write-ahead log included. Close it first: a copy drops this process's locks."""
+def copy_ledger(path: Where, to: Where) -> None:
+    """Copy a ledger's files, its write-ahead log included. Close it first: a copy drops this process's locks.
+
+    A ledger in PostgreSQL is copied to a file, and back as a superuser restores a dump.
+    """
+    if isinstance(path, Address):
+        to.parent.mkdir(parents=True, exist_ok=True)
+        to.write_bytes(pickle.dumps(dump(path)))
+        return
+    if isinstance(to, Address):
+        restore(to, pickle.loads(path.read_bytes()))
+        return
     to.parent.mkdir(parents=True, exist_ok=True)
     for ending in ("", "-wal", "-shm"):
         source, target = path.with_name(path.name + ending), to.with_name(to.name + ending)
         target.unlink(missing_ok=True)
         if source.exists():
             shutil.copyfile(source, target)
+
+
+def dump(address: Address) -> dict[str, list[tuple]]:
+    """All rows of a ledger in PostgreSQL."""
+    with psycopg.connect(address.url) as raw:
+        return {name: raw.execute(f"SELECT * FROM discreet_ledger_{name}").fetchall() for name in TABLES}
+
+
+def restore(address: Address, rows: dict[str, list[tuple]]) -> None:
+    """Put rows in the place of those that are there, past every trigger."""
+    with psycopg.connect(address.url) as raw:
+        raw.execute("SET session_replication_role = replica")
+        for name in TABLES:
+            raw.execute(f"DELETE FROM discreet_ledger_{name}")
+            for row in rows[name]:
+                raw.execute(f"INSERT INTO discreet_ledger_{name} VALUES ({', '.join(['%s'] * len(row))})", row)
 
 
 def copy_folder(folder: Path, to: Path) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import os
+import secrets
 import shutil
 import tempfile
 from fractions import Fraction
 from pathlib import Path
 
+import psycopg
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -28,6 +30,7 @@ from discreet.errors import BudgetExceeded, LedgerRolledBack
 from discreet.exact import UNBOUNDED
 from discreet.ledger import repair
 from discreet.ledger.ledger import Ledger
+from discreet.ledger.where import Address, Where
 from ledger.ledgers import ask, copy_ledger, gaussian, laplace
 from ledger.model import RECORDS, Paid, Population
 
@@ -66,7 +69,7 @@ class LedgerMachine(RuleBasedStateMachine):
         self.folder = Path(tempfile.mkdtemp(dir=MEMORY))
         self.environment = pytest.MonkeyPatch()
         self.environment.setenv("DISCREET_STATE", str(self.folder / "state"))
-        self.path = self.folder / "ledger.db"
+        self.path = self.place()
         self.ledger = Ledger.create(self.path)
         self.model = {
             "people": Population(Guarantee(epsilon=Fraction(2), delta=SMALL, accounting=accounting)),
@@ -78,6 +81,9 @@ class LedgerMachine(RuleBasedStateMachine):
         for table, population in TABLES.items():
             self.ledger.add_version(table, population=population, schema={}, source={})
         self.copy: tuple[dict[str, Population], int] | None = None
+
+    def place(self) -> Where:
+        return self.folder / "ledger.db"
 
     def teardown(self) -> None:
         self.ledger.close()
@@ -181,6 +187,34 @@ def work(examples: int) -> settings:
     return settings(
         max_examples=examples, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
     )
+
+
+def on_postgres(url: str) -> type[LedgerMachine]:
+    """The same life, in a database; each run in a schema of its own."""
+
+    class PostgresMachine(LedgerMachine):
+        def place(self) -> Where:
+            self.schema = f"test_{secrets.token_hex(6)}"
+            with psycopg.connect(url, autocommit=True) as connection:
+                connection.execute(f"CREATE SCHEMA {self.schema}")
+            return Address(url=f"{url}{'&' if '?' in url else '?'}options=-csearch_path%3D{self.schema}")
+
+        def teardown(self) -> None:
+            super().teardown()
+            with psycopg.connect(url, autocommit=True) as connection:
+                connection.execute(f"DROP SCHEMA {self.schema} CASCADE")
+
+    return PostgresMachine
+
+
+def test_the_ledger_in_postgres_does_what_the_model_does(postgres: str):
+    run_state_machine_as_test(on_postgres(postgres), settings=work(4))
+
+
+@pytest.mark.fuzz
+@pytest.mark.timeout(3600)
+def test_the_ledger_in_postgres_does_what_the_model_does_for_long(postgres: str):
+    run_state_machine_as_test(on_postgres(postgres), settings=work(200 * int(os.environ.get("DISCREET_FUZZ", "1"))))
 
 
 def test_the_ledger_does_what_the_model_does():

@@ -29,6 +29,7 @@ from typing import Any
 from discreet.errors import LedgerFault
 from discreet.ledger.chain import canonical
 from discreet.ledger.place import state_root
+from discreet.ledger.where import Where, mark
 
 KEY_BYTES = 32
 DIGEST_BYTES = 32
@@ -128,9 +129,9 @@ class Anchor:
             self._write_digests(digests, known=known)
             _write(self.folder / "head.json", f"{body}\n{self._mac(body)}\n".encode("ascii"))
 
-    def remember(self, path: Path) -> None:
+    def remember(self, where: Where) -> None:
         """Note where the ledger lies, if that is news."""
-        note, place = self.folder / "path", os.fsencode(path.resolve())
+        note, place = self.folder / "path", mark(where)
         with _faults():
             if not note.exists() or note.read_bytes() != place:
                 _write(note, place)
@@ -193,11 +194,11 @@ class Anchor:
             os.close(descriptor)
 
 
-def spent_at(path: Path) -> bool:
-    """Whether a ledger with charges was made at `path`: then a new one there would be a new budget."""
+def spent_at(where: Where) -> bool:
+    """Whether a ledger with charges was made there: then a new one would be a new budget."""
     for note in sorted(state_root().glob("*/path")):
         try:
-            if note.read_bytes() != os.fsencode(path.resolve()):
+            if note.read_bytes() != mark(where):
                 continue
             totals = Anchor.at(note.parent).read().totals
         except (OSError, LedgerFault):

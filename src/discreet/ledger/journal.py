@@ -6,6 +6,9 @@
 A crash before COMMIT leaves nothing; after it, the entry, and an anchor that is one behind, which the next
 opening repairs. Whatever fails between the first write and the last fsync stops this journal for good:
 what the disk holds is then unknown here, and only opening anew, from the disk, can tell.
+
+In PostgreSQL other machines write too, each with an anchor of its own. An anchor is then behind by what the others
+appended, and catches up. A server that went away may come back: what it holds is then read anew, whole.
 """
 
 from __future__ import annotations
@@ -26,9 +29,12 @@ from discreet.errors import LedgerFault, LedgerLocked, LedgerRolledBack, LedgerT
 from discreet.ledger import chain, tables
 from discreet.ledger.anchor import Anchor, AnchorMissing, Head, spent_at
 from discreet.ledger.chain import Entry, Kind
+from discreet.ledger.postgres import PostgresStore
 from discreet.ledger.sqlite import SqliteStore
 from discreet.ledger.state import FORMAT, State
 from discreet.ledger.store import Store
+from discreet.ledger.stores import open_store
+from discreet.ledger.where import Address, Where
 
 _JOURNALS: WeakSet[Journal] = WeakSet()
 
@@ -41,7 +47,7 @@ def new_id() -> str:
 class Journal:
     """A chain, its anchor and its fold, held together."""
 
-    def __init__(self, path: Path, store: Store, anchor: Anchor, state: State) -> None:
+    def __init__(self, path: Where, store: Store, anchor: Anchor, state: State) -> None:
         self.path = path
         self.store = store
         self.anchor = anchor
@@ -52,54 +58,32 @@ class Journal:
         self._anchored = 0
         self._pending = False
         self._stopped = False
+        self._unknown = False
         _JOURNALS.add(self)
 
     @staticmethod
-    def create(path: Path) -> Journal:
+    def create(path: Where) -> Journal:
         """A new ledger. It appears at `path` only when it is whole and anchored."""
-        if path.exists():
+        if isinstance(path, Path) and path.exists():
             raise UsageError(f"there is a ledger already at {path.name!r}")
-        if spent_at(path):
-            raise LedgerFault(
-                "a ledger with charges lay here and is gone: a new one would be a new budget for the same people",
-                hint="restore it from a copy, then discreet ledger acknowledge; other people go to another folder",
-            )
-        ledger = new_id()
-        _make_folder(path.parent)
-        anchor = Anchor.make(ledger)
-        anchor.remember(path)
-        draft = path.with_name(f".{path.name}.{ledger}")
-        store = SqliteStore.create(draft)
-        try:
-            state = State()
-            entry = chain.link(
-                seq=1,
-                kind="open",
-                body={"ledger": ledger, "format": FORMAT},
-                previous=chain.START,
-                key=anchor.key,
-            )
-            store.begin()
-            store.append(entry, tables.touched_rows(state, state.apply(entry)))
-            store.commit()
-        finally:
-            store.close()
-        anchor.write(Head(seq=1, digest=state.digest, since=1, totals=state.totals()), state.digests, known=0)
-        _publish(draft, path)
+        if isinstance(path, Address):
+            _create_tables(path)
+        else:
+            _create_file(path)
         return Journal.attach(path)
 
     @staticmethod
-    def attach(path: Path) -> Journal:
+    def attach(path: Where) -> Journal:
         """Read and verify everything except where the chain stands to its anchor: `section` judges that."""
-        store = SqliteStore.open(path)
+        store = open_store(path)
         try:
             try:
                 anchor = Anchor.find(ledger_id(store))
             except AnchorMissing:
-                load(store, None)  # a broken chain is told first
+                load_apart(store, None)  # a broken chain is told first
                 raise
             with anchor.lock():
-                journal = Journal(path, store, anchor, load(store, anchor))
+                journal = Journal(path, store, anchor, load_apart(store, anchor))
                 anchor.remember(path)
                 return journal
         except BaseException:
@@ -112,9 +96,11 @@ class Journal:
         with self._lock:
             self._refuse_if_stopped()
             if self._let_go:
-                self.store, self._let_go = SqliteStore.open(self.path), False
+                self.store, self._let_go = open_store(self.path), False
             with self.anchor.lock():
                 try:
+                    if self._unknown:
+                        self._read_again()
                     self.store.begin()
                     self._catch_up()
                     if settle:
@@ -126,7 +112,7 @@ class Journal:
                     self._pending = False
                 except BaseException:
                     self.store.rollback()
-                    self._stopped = self._stopped or self._pending
+                    self._unknown = self._unknown or self._pending
                     raise
 
     def append(self, kind: Kind, body: dict[str, Any], *, payload: tuple[str, str, str] | None = None) -> Entry:
@@ -174,11 +160,20 @@ class Journal:
         self._lock.release()
 
     def _refuse_if_stopped(self) -> None:
-        if self._stopped:
+        if self._stopped or (self._unknown and not self.store.shared):
             raise LedgerFault(
                 "the ledger is closed, or failed in the middle of a charge, and answers nothing more",
                 hint="open it again: what was charged stays charged",
             )
+
+    def _read_again(self) -> None:
+        """After a charge whose outcome is not known. Whatever stands is found, and counts.
+
+        Because: the server process that had the charge holds the writers' lock until it has decided, so nothing can
+            appear after `begin` that was asked for before it; and what appears before it, `_catch_up` folds.
+        """
+        self.state = load_apart(self.store, self.anchor)
+        self._pending = self._unknown = False
 
     def _catch_up(self) -> None:
         """Fold what others appended, after checking that our own last entry is still there."""
@@ -204,12 +199,12 @@ class Journal:
             )
         behind = self.state.seq - position
         self._anchored = position
-        if behind > 1:
+        if behind > 1 and not self.store.shared:
             raise LedgerLocked(
                 f"the ledger's state folder is {behind} rows behind the ledger: an old copy of it was restored",
                 hint="discreet ledger acknowledge",
             )
-        if behind == 1:
+        if behind >= 1:
             self._anchored = self.common()
             self._write_head()
 
@@ -230,6 +225,15 @@ def ledger_id(store: Store) -> str:
     if not isinstance(found, str):
         raise LedgerTampered("row 1 of the ledger does not say which ledger it is", row=1)
     return found
+
+
+def load_apart(store: Store, anchor: Anchor | None) -> State:
+    """`load`, in a transaction of its own: others may write meanwhile."""
+    store.snapshot()
+    try:
+        return load(store, anchor)
+    finally:
+        store.rollback()
 
 
 def load(store: Store, anchor: Anchor | None) -> State:
@@ -279,6 +283,66 @@ _RESTORE = "restore a copy of the ledger, then discreet ledger acknowledge"
 
 def _rolled_back(reason: str) -> LedgerRolledBack:
     return LedgerRolledBack(reason, hint="discreet ledger acknowledge, which charges what was forgotten")
+
+
+def _create_file(path: Path) -> None:
+    """A file under another name, its anchor, and then the file's name."""
+    _refuse_gone(path)
+    _make_folder(path.parent)
+    anchor, entry = _first(path)
+    draft = path.with_name(f".{path.name}.{anchor.folder.name}")
+    store = SqliteStore.create(draft)
+    try:
+        store.begin()
+        state = _enter(store, entry)
+        store.commit()
+    finally:
+        store.close()
+    _write_first(anchor, state)
+    _publish(draft, path)
+
+
+def _create_tables(address: Address) -> None:
+    """Tables and anchor. The anchor first: if the commit's outcome is not known, there is no ledger or a whole one."""
+    store = PostgresStore.create(address)
+    try:
+        _refuse_gone(address)
+        store.make()
+        anchor, entry = _first(address)
+        _write_first(anchor, _enter(store, entry))
+        store.commit()
+    except BaseException:
+        store.rollback()
+        raise
+    finally:
+        store.close()
+
+
+def _refuse_gone(where: Where) -> None:
+    if spent_at(where):
+        raise LedgerFault(
+            "a ledger with charges lay here and is gone: a new one would be a new budget for the same people",
+            hint="restore it from a copy, then discreet ledger acknowledge; other people go to another folder",
+        )
+
+
+def _first(where: Where) -> tuple[Anchor, Entry]:
+    """A new anchor, and the entry that a ledger begins with."""
+    ledger = new_id()
+    anchor = Anchor.make(ledger)
+    anchor.remember(where)
+    body = {"ledger": ledger, "format": FORMAT}
+    return anchor, chain.link(seq=1, kind="open", body=body, previous=chain.START, key=anchor.key)
+
+
+def _enter(store: Store, entry: Entry) -> State:
+    state = State()
+    store.append(entry, tables.touched_rows(state, state.apply(entry)))
+    return state
+
+
+def _write_first(anchor: Anchor, state: State) -> None:
+    anchor.write(Head(seq=1, digest=state.digest, since=1, totals=state.totals()), state.digests, known=0)
 
 
 def _make_folder(folder: Path) -> None:

@@ -11,7 +11,6 @@ import hmac
 from collections.abc import Collection, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
 
@@ -33,6 +32,7 @@ from discreet.ledger.records import Charge, Reservation, Step
 from discreet.ledger.refusal import check_quota, refusal
 from discreet.ledger.repair import Repaired, Report
 from discreet.ledger.state import State
+from discreet.ledger.where import Where, where_of
 
 
 class Ledger:
@@ -42,14 +42,14 @@ class Ledger:
         self._journal = journal
 
     @staticmethod
-    def create(path: Path) -> Ledger:
-        """Make a new ledger at `path`, and its anchor in the state folder."""
-        return Ledger(Journal.create(Path(path)))
+    def create(path: Where | str) -> Ledger:
+        """Make a new ledger at a path or an address (postgresql://…), and its anchor in the state folder."""
+        return Ledger(Journal.create(where_of(path)))
 
     @staticmethod
-    def open(path: Path) -> Ledger:
+    def open(path: Where | str) -> Ledger:
         """Open a ledger: the whole chain is verified, folded, and compared with its tables and its anchor."""
-        ledger = Ledger(Journal.attach(Path(path)))
+        ledger = Ledger(Journal.attach(where_of(path)))
         try:
             ledger.refresh()
         except BaseException:
@@ -70,8 +70,8 @@ class Ledger:
         self.close()
 
     @property
-    def path(self) -> Path:
-        """Where the ledger lies."""
+    def path(self) -> Where:
+        """Where the ledger lies: a path, or an address."""
         return self._journal.path
 
     @property

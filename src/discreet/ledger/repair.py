@@ -12,9 +12,11 @@ from discreet.errors import LedgerFault, LedgerLocked, LedgerRolledBack, LedgerT
 from discreet.ledger import chain, tables
 from discreet.ledger.anchor import Anchor, AnchorMissing, Head
 from discreet.ledger.gap import gap_body
-from discreet.ledger.journal import Journal, fold, ledger_id, load, new_id
-from discreet.ledger.sqlite import SqliteStore
+from discreet.ledger.journal import Journal, fold, ledger_id, load, load_apart, new_id
 from discreet.ledger.state import State
+from discreet.ledger.store import Store
+from discreet.ledger.stores import open_store
+from discreet.ledger.where import Where
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,8 +38,8 @@ class Repaired:
     lost: tuple[str, ...] = ()
 
 
-def verify(path: Path) -> Report:
-    """Verify everything from the disk: SQLite's own check, chain, MACs, tables, answers, anchor."""
+def verify(path: Where) -> Report:
+    """Verify everything from the disk: the database's own check, chain, MACs, tables, answers, anchor."""
     rows = 0
     try:
         damage = _damage(path)
@@ -54,7 +56,7 @@ def verify(path: Path) -> Report:
     return Report(sound=not damage, rows=rows, problem=damage)
 
 
-def acknowledge(path: Path) -> Repaired:
+def acknowledge(path: Where) -> Repaired:
     """The owner has seen it: charge what a rollback forgot, and unlock tables that failed too often.
 
     A chain that does not verify cannot be acknowledged. Restore a copy of it; that is a rollback, and can.
@@ -64,41 +66,45 @@ def acknowledge(path: Path) -> Repaired:
         with journal.section(settle=False):
             behind = journal.state.seq - (journal.position(journal.anchor.read()) or 0)
             unlocked = tuple(sorted(filter(journal.state.locked, journal.state.failures)))
-            if unlocked or behind > 1:
+            if unlocked or (behind > 1 and not journal.store.shared):
                 journal.common()
                 journal.append("acknowledge", {"tables": list(unlocked), "anchor_behind": behind})
         with journal.section():
             return Repaired(charged=charged, unlocked=unlocked)
 
 
-def adopt(path: Path, state_folder: Path | None) -> Repaired:
+def adopt(path: Where, state_folder: Path | None) -> Repaired:
     """Take a ledger to this machine, with the state folder of the one that it comes from, or without.
+
+    A ledger in PostgreSQL stays where it is: this machine joins those that use it, with the key and the head of one of
+    them, which goes on too.
 
     Without it nobody knows what was asked after this copy was made, nor what was granted. All of every
     population's budget then counts as spent, and only a grant opens a new filter, on top of it.
     """
-    with closing(SqliteStore.open(path)) as store:
-        ledger = ledger_id(store)
+    with closing(open_store(path)) as store:
+        ledger, shared = ledger_id(store), store.shared
         _refuse_if_anchored(ledger)
         if state_folder is None:
             return _adopt_alone(store, ledger, path)
         source = state_folder / ledger if (state_folder / ledger).is_dir() else state_folder
-        load(store, None)
+        load_apart(store, None)
         try:
-            load(store, Anchor.at(source))
+            load_apart(store, Anchor.at(source))
         except LedgerTampered as fault:
             raise LedgerFault("that state folder is not this ledger's: its key did not sign these rows") from fault
     _copy_anchor(ledger, source)
-    Anchor.at(source).hand_over()  # where this cannot be done, the owner is told not to go on there
+    if not shared:
+        Anchor.at(source).hand_over()  # where this cannot be done, the owner is told not to go on there
     Anchor.find(ledger).remember(path)
     repaired = acknowledge(path)
     with closing(Journal.attach(path)) as journal, journal.section():
-        journal.append("adopt", {"state": "copied", "sealed": []})
+        journal.append("adopt", {"state": "joined" if shared else "copied", "sealed": []})
     return repaired
 
 
-def _damage(path: Path) -> str:
-    with closing(SqliteStore.open(path)) as store:
+def _damage(path: Where) -> str:
+    with closing(open_store(path)) as store:
         return store.integrity()
 
 
@@ -117,7 +123,7 @@ def _charge_gap(journal: Journal) -> tuple[str, ...]:
         return tuple(sorted({part["population"] for part in body["charges"]}))
 
 
-def _adopt_alone(store: SqliteStore, ledger: str, path: Path) -> Repaired:
+def _adopt_alone(store: Store, ledger: str, path: Where) -> Repaired:
     """A new key, and every account sealed. The head is written last: a crash before that is no adoption."""
     _set_aside(Anchor.place(ledger))
     anchor = Anchor.make(ledger)

@@ -117,6 +117,8 @@ _OPEN: WeakSet[SqliteStore] = WeakSet()
 class SqliteStore:
     """One connection, shared by the threads of one process under the journal's lock."""
 
+    shared = False
+
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
         self._connection = connection
@@ -166,6 +168,10 @@ class SqliteStore:
             if _identity(self.path) != self._file:
                 raise LedgerFault("the ledger's file was replaced while it was open", hint="open it again")
             self._connection.execute("BEGIN IMMEDIATE")
+
+    def snapshot(self) -> None:
+        with _faults():
+            self._connection.execute("BEGIN")
 
     def commit(self) -> None:
         with _faults():

@@ -29,6 +29,9 @@ _WHOLE = canonical(Region.whole().to_data())
 #: What a population's neighbours differ by.
 UNITS = ("row", "person")
 
+#: Adoptions that leave one history: a machine that joined others at one database, a ledger that moved to one.
+ONE_HISTORY = ("joined", "moved")
+
 #: After so many failures of charged questions a table is locked until its owner has looked.
 MOST_FAILURES = 3
 
@@ -356,7 +359,8 @@ class State:
         return Touched()
 
     def _adopt(self, body: dict[str, Any], entry: Entry) -> Touched:
-        self._close_reservations()
+        if body["state"] not in ONE_HISTORY:
+            self._close_reservations()
         for name in body["sealed"]:
             self.accounts[name].seal(self.accounts[name].guarantee)
             self.accounts[name].seq = entry.seq

@@ -1,4 +1,4 @@
-"""What a ledger needs of a database. One is SQLite; another must pass the same tests.
+"""What a ledger needs of a database: SQLite for one machine, PostgreSQL for several. Both pass the same tests.
 
 A store keeps entries, the rows beside them and the payloads of answers; it decides nothing. Every
 method turns the database's own errors into LedgerFault.
@@ -14,10 +14,20 @@ from discreet.ledger.tables import Rows
 
 
 class Store(Protocol):
-    """Durable, transactional, one writer at a time."""
+    """Durable, transactional, one writer at a time.
+
+    `shared`: machines with anchors of their own write to it, so an anchor may be behind, and the connection can be
+    lost and made again.
+    """
+
+    @property
+    def shared(self) -> bool: ...
 
     def begin(self) -> None:
         """Start a transaction that excludes every other writer."""
+
+    def snapshot(self) -> None:
+        """Start a transaction that writes nothing and sees one state of everything. `rollback` ends it."""
 
     def commit(self) -> None:
         """Make the transaction durable. Returns only after the disk said so."""

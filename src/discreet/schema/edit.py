@@ -45,6 +45,14 @@ def set_keys(path: Path, name: str, settings: Mapping[str, Any], columns: Mappin
     write(path, tomlkit.dumps(document))
 
 
+def set_ledger(path: Path, ledger: str) -> None:
+    """Say where the ledger lies from now on; everything else stays."""
+    document = tomlkit.parse(path.read_text(encoding="utf-8"))
+    project: Any = document.setdefault("project", tomlkit.table())
+    project["ledger"] = ledger
+    write(path, tomlkit.dumps(document))
+
+
 def write(path: Path, text: str) -> None:
     """Replace a file whole or not at all."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")

@@ -1,0 +1,232 @@
+"""A Spark session whose meanings are pinned and whose loggers are silent.
+
+    spark://local          two threads or more of this machine, in this process's care
+    spark://host:7077      a cluster; the driver is here
+    sc://host:15002        Spark Connect; the driver is the server's, and so is its log
+
+Guarantee: SQL that we write means the same on every session that this module gives, or no session is given.
+Because: what a setting can change is set on the session, which is our own, and then asked back in one query of
+    constants (`MEANINGS`); no table is touched by it.
+
+An error of Spark quotes the cell, in its message and in three loggers. The message is the engine's to keep;
+here the loggers are closed before any data is read. What was measured is in docs/engines/spark-matrix.md.
+Imports no plan and no SQL; pyspark loads when a session is asked for.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import shutil
+import socket
+from collections.abc import Mapping
+from contextlib import suppress
+from importlib import import_module
+from typing import Any
+
+from discreet.errors import UsageError
+
+#: pyspark's SparkSession, classic or Connect. The library is optional, and so its types are not ours to name.
+Session = Any
+
+#: Settings of the session. Each one changes what some SQL of ours means, or what a message shows.
+PINNED: Mapping[str, str] = {
+    "spark.sql.ansi.enabled": "true",  # without it an overflow wraps around
+    "spark.sql.ansi.doubleQuotedIdentifiers": "true",  # else "a" is a text
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.timestampType": "TIMESTAMP_LTZ",
+    "spark.sql.parser.escapedStringLiterals": "false",  # a backslash in a literal is written twice
+    "spark.sql.legacy.consecutiveStringLiterals.enabled": "false",  # else 'it''s' is its
+    "spark.sql.decimalOperations.allowPrecisionLoss": "true",  # wide quotients have 32 digits
+    "spark.sql.mapKeyDedupPolicy": "EXCEPTION",
+    "spark.sql.parquet.inferTimestampNTZ.enabled": "true",
+    "spark.sql.sources.partitionColumnTypeInference.enabled": "false",  # a folder's name never becomes a number
+    "spark.sql.files.ignoreCorruptFiles": "false",  # a table without some of its rows would be another table
+    "spark.sql.files.ignoreMissingFiles": "false",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
+}
+
+#: Settings of a driver that we start. Nothing of ours is shown on a page or kept in an event log.
+STARTED: Mapping[str, str] = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.eventLog.enabled": "false",  # it holds plans, and the cells that errors quote
+    "spark.log.level": "OFF",
+    "spark.executor.syncLogLevel.enabled": "true",  # on a cluster the executors log too
+    "spark.sql.catalogImplementation": "in-memory",
+}
+
+#: What our SQL counts on, each TRUE. They are looked at once, before any table is.
+MEANINGS: Mapping[str, str] = {
+    "texts compare bytewise": "'B' < 'a' AND 'abc' <> 'abc ' AND 'a' <> 'A' AND 'z' < 'é'",
+    "texts are quoted by doubling": "'it''s' = concat('it', chr(39), 's') AND length('\\\\') = 1",
+    "names are quoted by doubling": '(SELECT "a""b" FROM (SELECT 1 AS "a""b")) = 1',
+    "time is UTC": "unix_micros(try_cast('2026-07-01 12:00:00' AS TIMESTAMP)) = 1782907200000000",
+    "the calendar is Gregorian throughout": "unix_date(try_cast('1582-10-10' AS DATE)) = -141432",
+    "weeks are those of ISO 8601": (
+        "extract(YEAROFWEEK FROM DATE'2021-01-03') = 2020 AND extract(WEEK FROM DATE'2021-01-03') = 53"
+    ),
+    "quotients are cut towards zero": "-7 DIV 2 = -3 AND -7 % 2 = -1",
+    "wide numbers are exact": (
+        "1329229963525144123788216779028953975 % 3486784401 = 5"
+        " AND CAST((1329229963525144123788216779028953975 - 5) / CAST(3486784401 AS DECIMAL(38, 0)) AS DECIMAL(38, 0))"
+        " = 381219430471217174574085970"
+        " AND CAST(9223372036854775807 AS DECIMAL(38, 0)) * 1152921504606846975"
+        " = 10633823966279326972854162940781133825"
+        " AND 0 - CAST(-1329227995784915872903807060280344576 AS DECIMAL(38, 0))"
+        " = 1329227995784915872903807060280344576"
+    ),
+    "what does not fit is NULL": "try_cast('x' AS INT) IS NULL AND try_cast(3000000000 AS INT) IS NULL",
+    "least passes over NULL": "least(NULL, 2, 1) = 1 AND greatest(NULL, 1, 2) = 2",
+    "substr counts from the end": "substr('abc', -9, 8) = 'ab' AND substr('abc', -2) = 'bc'",
+    "a pattern covers the whole text": "NOT ('12' || chr(10)) RLIKE '\\\\A[0-9]+\\\\z' AND ('a' || chr(10)) LIKE 'a_'",
+    "get counts from 0": "get(array(5, 6), 1) = 6 AND get(array(5, 6), 2) IS NULL",
+    "hmac is HMAC-SHA256": (
+        "hex(hmac(X'61', X'62', 'SHA256')) = '08DE329931E295683776AA9A43529BD0B275286DF3160300C49BA4E841833013'"
+    ),
+    "texts that are not UTF-8 are seen": "NOT is_valid_utf8(CAST(X'FF61' AS STRING)) AND is_valid_utf8('é')",
+}
+
+#: Python's loggers of Spark: they write each error, with its cell, as JSON to stderr.
+_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+
+_LOCAL = "spark://local"
+_CONNECT_PORT = 15002
+_CLUSTER = re.compile(r"spark://[A-Za-z0-9._-]+:[0-9]{1,5}(,[A-Za-z0-9._-]+:[0-9]{1,5})*")
+_CONNECT = re.compile(r"sc://[A-Za-z0-9._-]+(:[0-9]{1,5})?(/?;.*|/)?")
+
+
+def session(engine: str, *, threads: int | None = None, memory_mb: int = 2048) -> Session:
+    """A session of our own at `engine`, pinned and silent. One Spark at a time lives in a process."""
+    master = _master(engine, threads)
+    _check_installed(local=not engine.startswith("sc://"))
+    check_reachable(engine)
+    silence_python()
+    try:
+        found = _connected(engine) if engine.startswith("sc://") else _driven(master, memory_mb)
+        silence_java(found)
+        for name, setting in PINNED.items():
+            found.conf.set(name, setting)
+        wrong = unmeant(found)
+    except UsageError:
+        raise
+    except Exception as problem:  # py4j, gRPC and Java each have their own
+        raise UsageError(sentence(problem, engine), hint="is it running, and is its address right?") from None
+    if wrong:
+        raise UsageError(f"this Spark is not as it must be: {wrong[0]} is not so there", hint="Spark 4, as it comes")
+    return found
+
+
+def check_reachable(engine: str, *, patience_s: float = 5.0) -> None:
+    """Refuse an address where nobody listens. Spark itself would try for minutes."""
+    if engine == _LOCAL:
+        return
+    for place in _shown(engine).split("://")[1].split(","):
+        host, _, port = place.partition(":")
+        address = host, int(port or _CONNECT_PORT)
+        with suppress(OSError, OverflowError), socket.create_connection(address, timeout=patience_s):
+            return
+    raise UsageError(f"there is no Spark at {_shown(engine)}", hint="is it running, and is its address right?")
+
+
+def unmeant(session: Session) -> list[str]:
+    """Those of MEANINGS that do not hold in a session."""
+    listed = ", ".join(f"({sql}) AS m{place}" for place, sql in enumerate(MEANINGS.values()))
+    [row] = session.sql(f"SELECT {listed}").collect()
+    return [name for place, name in enumerate(MEANINGS) if row[place] is not True]
+
+
+def silence_python() -> None:
+    """Close Spark's loggers in this process. They take other arguments than plain ones, so Spark has to make them."""
+    loggers = import_module("pyspark.logger").PySparkLogger
+    for name in _LOGGERS:
+        logger: logging.Logger = loggers.getLogger(name)
+        logger.propagate = False
+        logger.disabled = True
+        logger.addFilter(_nothing)  # a later logging.config would only undo `disabled`
+
+
+def silence_java(session: Session) -> None:
+    """Close every logger of the driver's Java, those with a level of their own too; and the executors'.
+
+    Of Spark Connect there is none here: the server's log is its owner's, and quotes cells unless they close it.
+    """
+    java = getattr(session, "_jvm", None) if not _is_remote(session) else None
+    if java is None:
+        return
+    session.sparkContext.setLogLevel("OFF")
+    log4j = java.org.apache.logging.log4j
+    log4j.core.config.Configurator.setAllLevels("", log4j.Level.OFF)
+
+
+def sentence(problem: BaseException, engine: str) -> str:
+    """What went wrong before any data was read, in our words: Spark's may be pages long and hold paths."""
+    text = str(problem)
+    if "JAVA_GATEWAY_EXITED" in text or "Java gateway process exited" in text:
+        return "Java could not be started for Spark"
+    if "UnsupportedClassVersionError" in text:
+        return "this Java is older than Spark needs, which is 17"
+    if any(word in text for word in ("UNAVAILABLE", "unresponsive", "Connection refused", "UnknownHost")):
+        return f"there is no Spark at {_shown(engine)}"
+    if "UNAUTHENTICATED" in text or "PERMISSION_DENIED" in text:
+        return f"Spark at {_shown(engine)} does not let us in"
+    return f"Spark at {_shown(engine)} could not be started"
+
+
+def _nothing(record: logging.LogRecord) -> bool:
+    return False
+
+
+def _master(engine: str, threads: int | None) -> str:
+    if engine == _LOCAL:
+        return f"local[{max(2, threads or os.cpu_count() or 2)}]"
+    if _CLUSTER.fullmatch(engine) or _CONNECT.fullmatch(engine):
+        return engine
+    raise UsageError(
+        f"{_shown(engine)!r} is not the address of a Spark", hint=f"{_LOCAL}, spark://host:7077, sc://host"
+    )
+
+
+def _shown(engine: str) -> str:
+    """An address without its parameters: a token may stand there."""
+    return engine.split(";")[0].split("?")[0].rstrip("/")[:200]
+
+
+def _check_installed(*, local: bool) -> None:
+    try:
+        version = str(import_module("pyspark").__version__)
+    except ImportError:
+        raise UsageError("pyspark is not installed", hint='pip install "discreet[spark]"') from None
+    if int(version.split(".")[0]) < 4:
+        raise UsageError(f"pyspark is {version}, and 4 is needed", hint='pip install "pyspark>=4,<5"')
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which("java", path=os.path.join(home, "bin")) if home else shutil.which("java")
+    if local and java is None:
+        raise UsageError("Spark needs Java, and there is none", hint="install Java 17, or set JAVA_HOME")
+
+
+def _driven(master: str, memory_mb: int) -> Session:
+    """A session of our own in this process's Spark, which is started where there is none."""
+    sql = import_module("pyspark.sql")
+    running = import_module("pyspark").SparkContext._active_spark_context
+    if running is not None:
+        if running.master != master:
+            raise UsageError(f"a Spark at {_shown(running.master)} runs in this process already", hint="stop it first")
+        return sql.SparkSession(running).newSession()
+    builder = sql.SparkSession.builder
+    settings = {**STARTED, "spark.driver.memory": f"{memory_mb}m"}
+    if master.startswith("local["):
+        settings |= {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+    for name, setting in {**settings, **PINNED}.items():
+        builder = builder.config(name, setting)
+    return builder.master(master).appName("discreet").getOrCreate()
+
+
+def _connected(engine: str) -> Session:
+    return import_module("pyspark.sql").SparkSession.builder.remote(engine).create()
+
+
+def _is_remote(session: Session) -> bool:
+    return type(session).__module__.startswith("pyspark.sql.connect")

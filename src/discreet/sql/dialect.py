@@ -1,0 +1,174 @@
+"""What engines write differently. Everything else of our SQL is the same for all of them.
+
+Guarantee: no form written here fails on any row of a declared table, and each has the value that
+    `plan.evaluate` defines, in every dialect.
+Because: see `emitting` for arithmetic, `postgres` for PostgreSQL's forms, docs/engines/postgres-matrix.md for what
+    was tried. A dialect is asked for forms of values that are already whole numbers or texts of its own.
+
+Numbers here have two widths: 64 bits, and one that holds 120 bits. A `wide` form has operands of the second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, Protocol
+
+from discreet.plan.calendar import PartUnit, StartUnit
+from discreet.plan.expressions import Sides
+
+EPOCH = "DATE '1970-01-01'"
+
+
+class Dialect(Protocol):
+    """The primitives that differ. Arguments are SQL that binds as tightly as a name does, unless said otherwise."""
+
+    #: The dialect's name, its type of 64 bits, the type that holds 120 bits, and NULL as a whole number.
+    name: str
+    big: str
+    huge: str
+    null: str
+    #: Whether grouping by the text of a code is quick, because files hold dictionaries of it.
+    dictionaries: bool
+
+    def text(self, literal: str) -> str:
+        """A text literal that the engine `can_hold`."""
+
+    def can_hold(self, literal: str) -> bool:
+        """Whether a column of this engine can hold this text at all."""
+
+    def at_least(self, text: str, low: str) -> str:
+        """text >= low, bytewise."""
+
+    def below(self, text: str, high: str) -> str:
+        """text < high, bytewise."""
+
+    def text_column(self, name: str) -> str:
+        """A quoted column of text, which compares bytewise."""
+
+    def quotient(self, left: str, right: str, *, wide: bool) -> str:
+        """left over right, cut towards zero. It may bind no tighter than a product; so may `left`."""
+
+    def lookup(self, table: Sequence[int | None], place: str, *, wide: bool) -> str:
+        """The element of a list at a place, counted from 1; the place may bind no tighter than a sum."""
+
+    def part(self, unit: PartUnit, day: str) -> str:
+        """A calendar field, 64 bits wide, of a day: a whole number, of any width, within the calendar."""
+
+    def start(self, unit: StartUnit, day: str) -> str:
+        """The first day of the period that a day lies in, likewise."""
+
+    def length(self, text: str) -> str:
+        """How many characters, 64 bits wide."""
+
+    def like(self, text: str, pattern: str, *, wanted: bool) -> str:
+        """Whether a text matches a pattern in its normal form, or does not; NULL for NULL."""
+
+    def truth(self, condition: str) -> str:
+        """A condition as 0, 1 or NULL, 64 bits wide."""
+
+    def lower(self, text: str) -> str:
+        """As `evaluate.lower`."""
+
+    def upper(self, text: str) -> str:
+        """As `evaluate.upper`."""
+
+    def trim(self, text: str, sides: Sides, characters: str) -> str:
+        """As `evaluate.trim`."""
+
+    def substr(self, text: str, start: int, length: int | None) -> str:
+        """As `evaluate.substr`, for a start that is not 0."""
+
+    def same(self, left: str, right: str, *, texts: bool) -> str:
+        """Whether two texts, or two whole numbers, are equal or both NULL, in a form that a join can hash."""
+
+    def derived(self, select: str, alias: str) -> str:
+        """A SELECT in brackets as a table; `alias` is quoted."""
+
+    def fitting(self, number: str, low: int, high: int, *, wide: bool) -> str:
+        """A number of either width cast to one; anything, and never an error, where it is not in [low, high]."""
+
+    def numbers(self, size: int) -> str:
+        """A narrow type for numbers from 0 to below `size`."""
+
+
+class DuckDB:
+    """DuckDB: what `emit` has always written."""
+
+    name, big, huge, null = "duckdb", "BIGINT", "HUGEINT", "NULL"
+    dictionaries = True
+
+    def text(self, literal: str) -> str:
+        """A NUL, which SQL text cannot hold, is written by its number."""
+        parts = [quoted(part) for part in literal.split("\0")]
+        return parts[0] if len(parts) == 1 else "(" + " || chr(0) || ".join(parts) + ")"
+
+    def can_hold(self, literal: str) -> bool:
+        return True
+
+    def at_least(self, text: str, low: str) -> str:
+        # No text lies between s and s + NUL, so a trailing NUL is a strict comparison.
+        return f"{text} > {self.text(low[:-1])}" if low.endswith("\0") else f"{text} >= {self.text(low)}"
+
+    def below(self, text: str, high: str) -> str:
+        return f"{text} <= {self.text(high[:-1])}" if high.endswith("\0") else f"{text} < {self.text(high)}"
+
+    def text_column(self, name: str) -> str:
+        return name
+
+    def quotient(self, left: str, right: str, *, wide: bool) -> str:
+        return f"{left} // {right}"
+
+    def lookup(self, table: Sequence[int | None], place: str, *, wide: bool) -> str:
+        listed = f"[{', '.join('NULL' if found is None else str(found) for found in table)}]"
+        return f"list_extract({f'CAST({listed} AS HUGEINT[])' if wide else listed}, {place})"
+
+    def part(self, unit: PartUnit, day: str) -> str:
+        return f"date_part('{unit}', {EPOCH} + CAST({day} AS INTEGER))"
+
+    def start(self, unit: StartUnit, day: str) -> str:
+        return f"(CAST(date_trunc('{unit}', {EPOCH} + CAST({day} AS INTEGER)) AS DATE) - {EPOCH})"
+
+    def length(self, text: str) -> str:
+        return f"length({text})"
+
+    def like(self, text: str, pattern: str, *, wanted: bool) -> str:
+        escaped = " ESCAPE '\\'" if "\\" in pattern else ""
+        return f"({text} {'LIKE' if wanted else 'NOT LIKE'} {self.text(pattern)}{escaped})"
+
+    def truth(self, condition: str) -> str:
+        return f"CAST({condition} AS BIGINT)"
+
+    def lower(self, text: str) -> str:
+        return f"lower({text})"
+
+    def upper(self, text: str) -> str:
+        return f"upper({text})"
+
+    def trim(self, text: str, sides: Sides, characters: str) -> str:
+        names: dict[Sides, str] = {"both": "trim", "leading": "ltrim", "trailing": "rtrim"}
+        return f"{names[sides]}({text}, {self.text(characters)})"
+
+    def substr(self, text: str, start: int, length: int | None) -> str:
+        return f"substr({text}, {start}{'' if length is None else f', {length}'})"
+
+    def same(self, left: str, right: str, *, texts: bool) -> str:
+        return f"{left} IS NOT DISTINCT FROM {right}"
+
+    def derived(self, select: str, alias: str) -> str:
+        return f"({select})"
+
+    def fitting(self, number: str, low: int, high: int, *, wide: bool) -> str:
+        return f"TRY_CAST({number} AS {'HUGEINT' if wide else 'BIGINT'})"
+
+    def numbers(self, size: int) -> str:
+        return "UTINYINT" if size <= 1 << 8 else "USMALLINT" if size <= 1 << 16 else "UINTEGER"
+
+
+def quoted(text: str) -> str:
+    """A text in single quotes. A backslash in it is a backslash."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def narrow(low: int, high: int) -> Literal["INTEGER", "BIGINT"]:
+    """The type that a column of these codes is stored as, in every dialect."""
+    return "INTEGER" if low >= -(2**31) and high < 2**31 else "BIGINT"

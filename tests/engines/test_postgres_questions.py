@@ -1,0 +1,39 @@
+"""Questions in PostgreSQL: the law of neighbours, and the reference's cells, integer for integer."""
+
+import pytest
+
+from discreet.sql.postgres import PostgreSQL
+from engines.served import served
+from laws.test_neighbours import run
+from laws.worlds import loud_worlds
+
+
+@pytest.fixture(scope="module")
+def engine(quick_files):
+    with served() as engine:
+        yield engine
+
+
+@pytest.mark.timeout(300)
+def test_neighbours(tmp_path, engine):
+    seen = run(tmp_path, engine, pairs=60, seed=1)
+    assert seen["inside"] and seen["outside"], seen
+
+
+@pytest.mark.timeout(300)
+def test_somebody_who_does_what_she_can_to_be_seen(tmp_path, engine):
+    seen = run(tmp_path, engine, pairs=60, seed=7, worlds=loud_worlds)
+    assert seen["keys"] and seen["Sum person l1"], seen
+
+
+@pytest.mark.fuzz
+@pytest.mark.timeout(7200)
+def test_five_thousand_pairs(tmp_path, engine):
+    run(tmp_path, engine, pairs=5000, seed=None)
+
+
+def test_a_quotient_that_is_not_cut_is_seen(tmp_path, engine, monkeypatch):
+    """The comparison can fail."""
+    monkeypatch.setattr(PostgreSQL, "quotient", lambda self, left, right, *, wide: f"floor({left} / {right}) + 1")
+    with pytest.raises(AssertionError, match=r"differ|exist"):
+        run(tmp_path, engine, pairs=60, seed=1)
