@@ -114,16 +114,22 @@ def check(python: Path) -> None:
     call(BIN / "lint-imports", "--no-cache")
 
 
-def chromium() -> None:
-    """The browser of tests/browser: installed where we may, else asked for in one sentence."""
-    if shutil.which("chromium"):
+def debian(command: str, package: str, *, what: str) -> None:
+    """A program that tests need: installed where we may, else asked for in one sentence."""
+    if shutil.which(command):
         return
     if shutil.which("apt-get") and os.geteuid() == 0:
-        print("do: installing chromium for the browser tests (once)", file=sys.stderr)
+        print(f"do: installing {package} for {what} (once)", file=sys.stderr)
         call("apt-get", "update", "-qq")
-        call("apt-get", "install", "-y", "-qq", "--no-install-recommends", "chromium", stdout=subprocess.DEVNULL)
+        call("apt-get", "install", "-y", "-qq", "--no-install-recommends", package, stdout=subprocess.DEVNULL)
         return
-    print("do: the browser tests will fail without chromium (Debian: apt-get install chromium).", file=sys.stderr)
+    print(f"do: {what} will fail without {command} (Debian: apt-get install {package}).", file=sys.stderr)
+
+
+def programs() -> None:
+    """What the tests need beside Python."""
+    debian("chromium", "chromium", what="the browser tests")
+    debian("java", "openjdk-17-jre-headless", what="the Spark tests")
 
 
 def bench(python: Path, words: list[str]) -> None:
@@ -175,7 +181,7 @@ def main() -> None:
         if not rest:
             check(python)
         if not rest or any("browser" in word for word in rest):
-            chromium()
+            programs()
         call(python, "-m", "pytest", "-n", "auto", *rest)
     elif job == "fuzz":
         call(python, "-m", "pytest", "-n", "auto", "-m", "fuzz", "--timeout", "7200", *rest)

@@ -21,8 +21,11 @@ class Spy:
     def __init__(self, engine, look=lambda: None, fail=None):
         self.engine, self.look, self.fail = engine, look, fail
 
-    def declare(self, *args, **more):
-        return self.engine.declare(*args, **more)
+    def __getattr__(self, name):
+        return getattr(self.engine, name)
+
+    def at(self, address):
+        return self
 
     def count(self, *args, **more):
         self.look()

@@ -8,6 +8,7 @@ release = clinic.sql("select disease, count(*) n from patients group by disease"
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from os import PathLike
@@ -22,9 +23,10 @@ from discreet.answers.batch import ask_batch
 from discreet.answers.repeats import alone
 from discreet.answers.sql import Asker
 from discreet.curator import Curator, Version
-from discreet.declaring import propose, shares
-from discreet.engines.duckdb import DuckDBEngine
-from discreet.engines.engine import Making
+from discreet.declaring import propose
+from discreet.engines.engine import Making, Trace
+from discreet.engines.engines import Engines
+from discreet.engines.fingerprint import shared, trace_of
 from discreet.errors import UsageError
 from discreet.folder import ledger_path, make, nearest, refuse_state_inside
 from discreet.ledger import repair
@@ -33,6 +35,7 @@ from discreet.ledger.where import Where
 from discreet.publishing import Publishing
 from discreet.question import Question, wish_of
 from discreet.release import Release
+from discreet.schema.address import DEFAULT
 from discreet.schema.edit import add_table, set_keys
 from discreet.schema.file import NAME, read_file
 from discreet.schema.schema import Table, closest
@@ -84,7 +87,7 @@ class Project(Publishing):
     def curator(self) -> Curator:
         """The kernel over this project's ledger and engine."""
         return Curator(
-            ledger=self.ledger, engine=DuckDBEngine(deadline_s=DEADLINE_S), folder=self.folder / ".discreet" / "tables"
+            ledger=self.ledger, engine=Engines(deadline_s=DEADLINE_S), folder=self.folder / ".discreet" / "tables"
         )
 
     @cached_property
@@ -185,6 +188,7 @@ class Project(Publishing):
         delta: object = None,
         public: bool = False,
         population: str | None = None,
+        engine: str = DEFAULT,
     ) -> Table:
         """Declare a table: propose names and types for its columns and write them into discreet.toml.
 
@@ -192,7 +196,7 @@ class Project(Publishing):
         and categories are never proposed, for they would be read from data.
         """
         wanted, settings, columns = propose(
-            Path(source),
+            os.fspath(source),
             name=name,
             person=person,
             rows_per_person=rows_per_person,
@@ -202,6 +206,7 @@ class Project(Publishing):
             file=self.file,
             folder=self.folder,
             engine=self.curator.engine,
+            address=engine,
         )
         add_table(self.folder / NAME, wanted, settings, columns)
         self._read_anew()
@@ -368,8 +373,11 @@ class Project(Publishing):
         files = [path.resolve() for path in (self.folder / NAME, self.ledger_path) if isinstance(path, Path)]
         if target in (*files, own) or own in target.parents:
             return True
+        if not target.exists():
+            return False
+        engine, here = self.curator.engine.at(DEFAULT), Trace(same=(), files=(target,))
         sources = [table.source for table in self.file.tables.values()]
-        return target.exists() and any(shares(source, self.folder, [target]) for source in sources)
+        return any(shared(trace_of(source, folder=self.folder, engine=engine), here) for source in sources)
 
     def verify(self) -> repair.Report:
         """Verify the whole ledger from the disk."""

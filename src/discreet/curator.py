@@ -18,7 +18,6 @@ needs no branch on data, and has none.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -28,11 +27,10 @@ from typing import Any, assert_never
 from discreet.accounting.events import Event, together
 from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.sensitivity import Sensitivity
-from discreet.engines.engine import Engine, Making, Tables
-from discreet.engines.forget import erase, erase_counted
+from discreet.engines.engine import Engine, ExactPersons, Making, Tables
+from discreet.engines.forget import erase_counted
 from discreet.engines.keyed import person_tag
 from discreet.engines.person_keys import MARK, PersonKeys
-from discreet.engines.stored import persons_file
 from discreet.errors import LedgerFault, QueryFailed
 from discreet.ledger.ledger import Ledger
 from discreet.measurement import ChosenBins, FoundKeys, Law, Measurement, NoisyCells, Part
@@ -44,18 +42,10 @@ from discreet.mechanisms.threshold import Threshold, most_common
 from discreet.plan.cells import Cells, Found
 from discreet.plan.price import Choose, Discover, Measure, Price, Step
 from discreet.plan.relation import Scan, scans
-from discreet.schema.schema import Schema, Table
+from discreet.schema.schema import Table
+from discreet.version import Version, lying, new_name
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Version:
-    """One declared table that exists: its number, its schema as the ledger holds it, and whose budget it is."""
-
-    table: str
-    number: int
-    population: str
-    schema: Schema
-    file: str
+__all__ = ["Curator", "Version"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,20 +73,21 @@ class Curator:
         An act of the owner; costs nothing.
         `number`: refused if it is not the next one. `path`: the tables on the way to the person, nearest first.
 
-        The file has a name of its own, which the ledger keeps: a race for a number leaves no version with
-        another's rows.
+        It has a name of its own, which the ledger keeps: a race for a number leaves no version with another's rows.
         """
-        name = f"{_slug(table.name)}-{secrets.token_hex(8)}.parquet"
+        engine = self.engine.at(table.engine)
+        name = new_name(table.name, ending=engine.ending)
+        target = engine.place(name, folder=self.folder)
         keys = None if table.schema.unit.is_row else self.keys
         names = [table.name, *(step.name for step in path)]
         forgotten = self.ledger.refresh().tombstones(names)
         if keys is not None:
             self._check_key(keys)
             source = {**source, MARK: keys.mark}
-        making = self.engine.declare(
+        making = engine.declare(
             table,
             folder=base,
-            target=self.folder / name,
+            target=target,
             key=None if keys is None else keys.rows,
             tag_key=None if keys is None else keys.tags,
             path=path,
@@ -114,8 +105,7 @@ class Curator:
                 forgotten=None if keys is None else (names, forgotten),
             )
         except BaseException:
-            for file in (self.folder / name, persons_file(self.folder / name)):
-                file.unlink(missing_ok=True)
+            engine.drop(target)
             raise
         return making
 
@@ -140,15 +130,21 @@ class Curator:
                 hint="bring persons.key back, beside the declared tables",
             )
 
-    def forget(self, person: tuple[str, ...], tables: Sequence[str]) -> int:
-        """Erase a person from every version of these tables, and leave a tombstone. How many versions held them."""
+    def forget(self, person: tuple[str, ...], tables: Mapping[str, str]) -> int:
+        """Erase a person from every version of these tables, and leave a tombstone. How many versions held them.
+
+        `tables`: their names, and the addresses of their engines.
+        """
         self._check_key(self.keys)
         tag = person_tag(person, self.keys.tags)
-        self.ledger.forget(tables, tag, key=self.keys.mark)
+        self.ledger.forget(list(tables), tag, key=self.keys.mark)
         erase_counted(self.folder, tables, [tag], seal=self.ledger.seal)
         versions = self.ledger.refresh().versions
-        files = [self.folder / version.file for table in tables for version in versions.get(table, {}).values()]
-        return sum(erase(file, [tag]) for file in files if file.is_file())
+        return sum(
+            engine.erase(engine.place(known.file, folder=self.folder), [tag])
+            for table, engine in ((table, self.engine.at(address)) for table, address in tables.items())
+            for known in versions.get(table, {}).values()
+        )
 
     def measure(
         self,
@@ -202,18 +198,25 @@ class Curator:
     def tables(self, price: Price, versions: Sequence[Version], publics: Mapping[int, Any]) -> Tables:
         """Where the tables of a question lie; refuses before the charge where one is not there."""
         known = {(version.table, version.number): version for version in versions}
-        files: dict[Scan, Path] = {}
-        for scan in scans(price.inquiry.plan):
-            version = known[scan.table, scan.version]
-            if version.population != versions[0].population:
-                raise ValueError("a question over two populations")
-            files[scan] = self.folder / version.file
-            if not files[scan].is_file():
-                raise LedgerFault(
-                    f"version {version.number} of {version.table!r} is not on the disk any more",
-                    hint=f"bring the folder back, or discreet refresh {version.table}",
-                )
-        return Tables(files=files, publics=publics)
+        meant = {scan: known[scan.table, scan.version] for scan in scans(price.inquiry.plan)}
+        if any(version.population != versions[0].population for version in meant.values()):
+            raise ValueError("a question over two populations")
+        tables = self.lying(meant, publics)
+        self.engine.at(tables.engine).ready(tables)
+        return tables
+
+    def lying(self, meant: Mapping[Scan, Version], publics: Mapping[int, Any]) -> Tables:
+        """Where the versions of scans lie."""
+        return lying(meant, publics, engine=self.engine, folder=self.folder)
+
+    def ready(self, version: Version) -> None:
+        """Refuse, before anything is charged, where a version is not there or its engine cannot be reached."""
+        self.engine.at(version.engine).ready(self.lying({version.scan: version}, {}))
+
+    def persons(self, version: Version) -> ExactPersons:
+        """The exact persons of a version. For steps that are paid, in `tables.stream`."""
+        engine = self.engine.at(version.engine)
+        return engine.persons(engine.place(version.file, folder=self.folder))
 
     def draw(self, price: Price, tables: Tables) -> tuple[tuple[Part, ...], Event]:
         """Exact numbers in, noisy parts and the event out, for what is paid. Steps run in order: keys first."""
@@ -258,7 +261,7 @@ class Curator:
                 assert_never(step)
 
     def _count(self, cells: Cells, price: Price, tables: Tables) -> tuple[Integers, ...]:
-        exact_values = self.engine.count(cells, price.region, tables=tables).exact_values
+        exact_values = self.engine.at(tables.engine).count(cells, price.region, tables=tables).exact_values
         if len(exact_values) != len(cells.statistics) or any(values.size != cells.size for values in exact_values):
             raise ValueError("the engine returned another number of cells")
         return exact_values
@@ -275,7 +278,9 @@ class Curator:
 
     def _discover(self, step: Discover, price: Price, tables: Tables) -> tuple[Part, list[Event]]:
         """Keys that enough persons share. Sorted before the noise, so that an order tells nothing."""
-        known = self.engine.keys(step.plan, step.keys, price.region, persons=step.persons, tables=tables)
+        known = self.engine.at(tables.engine).keys(
+            step.plan, step.keys, price.region, persons=step.persons, tables=tables
+        )
         mechanism = step.mechanism
         if isinstance(mechanism, Threshold):
             places, noisy, event = mechanism.release(known.exact_persons, bits=self._bits)
@@ -292,8 +297,3 @@ class Curator:
             return part, [event]
         chosen, event = mechanism.choose(known.exact_persons, bits=self._bits)
         return FoundKeys(keys=tuple(known.exact_keys[place] for place in chosen)), [event]
-
-
-def _slug(name: str) -> str:
-    """A table's name as part of a file's name: for people, not for machines."""
-    return "".join(letter if letter.isascii() and letter.isalnum() else "_" for letter in name)[:40]

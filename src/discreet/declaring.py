@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from discreet.engines.engine import Engine
-from discreet.engines.fingerprint import fingerprint, shared
-from discreet.engines.source import find
-from discreet.errors import DiscreetError, UsageError
+from discreet.engines.engine import Engine, Trace
+from discreet.engines.fingerprint import fingerprint, shared, trace_of
+from discreet.errors import UsageError
 from discreet.ledger.records import Version
+from discreet.schema.address import DEFAULT, check_address, scheme
 from discreet.schema.file import NAME, ProjectFile, read_table
 from discreet.schema.schema import Budget, Table, closest
 
@@ -34,7 +34,7 @@ _VALUE = re.compile(r"[-+]?\d+([.,]\d+)?|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.*|true|
 
 
 def propose(
-    source: Path,
+    source: str,
     *,
     name: str | None,
     person: str | None,
@@ -45,30 +45,34 @@ def propose(
     file: ProjectFile,
     folder: Path,
     engine: Engine,
+    address: str = DEFAULT,
 ) -> tuple[str, dict[str, Any], dict[str, dict[str, Any]]]:
     """A name, settings and columns for a new table. The proposal is for the owner, who may edit it.
 
     Names and types are proposed; bounds and categories never are, for they would be read from data.
     """
-    told = _relative(source, folder)
-    wanted = _name_of(source) if name is None else name
+    engine, engines = engine.at(check_address(address, where="--engine")), engine
+    told = _relative(Path(source), folder) if _is_path(source, address) else source
+    wanted = _name_of(Path(source).name if _is_path(source, address) else source.rpartition(".")[2])
+    wanted = wanted if name is None else name
     if not wanted.strip() or not wanted.isprintable() or len(wanted) > 100:
         raise UsageError("a table's name must be printable text of at most 100 characters")
     if any(known.lower() == wanted.lower() for known in file.tables):
         raise UsageError(f"there is a table {wanted!r} already", hint="--name gives it another name")
     if rows_per_person is not None and person is None:
         raise UsageError("--rows-per-person needs a person", hint="--person COLUMN says whose row it is")
-    found = find(told, folder=folder).files
-    twin = next((table for table in file.tables.values() if shares(table.source, folder, found)), None)
+    header, found = engine.header(told, folder=folder), engine.trace(told, folder=folder)
+    known = {name: _traced(file.raw[name], folder, engines, beside=address) for name in file.tables}
+    twin = next((table for name, table in file.tables.items() if shared(known[name], found)), None)
     if twin is not None and (population is None or twin.population != population):
         raise _twin(twin.name, twin.population, declared=twin.population in file.populations)
     if population is not None and population not in file.populations:
         raise UsageError(f"there is no population {population[:60]!r}", hint=_move(population))
-    _refuse_person_as_header(found[0].name, find(told, folder=folder).names)
-    columns = {column: {"type": type_} for column, type_ in engine.columns(folder / told).items()}
+    _refuse_person_as_header(found.files[0].name if found.files else told, header.names)
+    columns = {column: {"type": type_} for column, type_ in engine.columns(told, folder=folder).items()}
     if person is not None and person not in columns:
         raise UsageError(f"there is no column {person[:60]!r} in the source", hint=closest(person, columns))
-    settings: dict[str, Any] = {"source": told}
+    settings: dict[str, Any] = {"source": told} | ({} if address == DEFAULT else {"engine": address})
     if public:
         settings["public"] = True
     elif population is not None:
@@ -128,16 +132,22 @@ def _snake(name: str) -> str:
 
 
 def refuse_second_budget(
-    table: Table, *, folder: Path, versions: Mapping[str, Mapping[int, Version]], seal: Callable[[str], str]
+    table: Table,
+    *,
+    folder: Path,
+    versions: Mapping[str, Mapping[int, Version]],
+    seal: Callable[[str], str],
+    engine: Engine,
 ) -> None:
     """Refuse a table whose source the ledger knows under another population, whatever discreet.toml says now."""
-    found = find(table.source, folder=folder).files
-    mine = set(fingerprint(table.source, folder=folder, seal=seal)["files"])
+    found = engine.at(table.engine).trace(table.source, folder=folder)
+    mine = set(fingerprint(found, seal=seal)["files"])
     for name, made in versions.items():
         for version in made.values():
             if version.population == table.population:
                 continue
-            if mine & set(version.source.get("files", [])) or shares(version.schema.get("source", ""), folder, found):
+            known = _traced(version.schema, folder, engine, beside=table.engine)
+            if mine & set(version.source.get("files", [])) or shared(known, found):
                 raise _twin(name, version.population, declared=False)
 
 
@@ -161,12 +171,12 @@ def _refuse_person_as_header(shown: str, names: Iterable[str]) -> None:
         )
 
 
-def shares(source: str, folder: Path, found: Iterable[Path]) -> bool:
-    """Whether a source and some files have a file in common, or a copy of one."""
-    try:
-        return shared(find(source, folder=folder).files, found)
-    except (DiscreetError, OSError):
-        return False
+def _traced(declared: Mapping[str, Any], folder: Path, engine: Engine, *, beside: str) -> Trace:
+    """By what a declared source is known again. No third engine is started for it: what it holds lies elsewhere."""
+    address = declared.get("engine", DEFAULT)
+    if address not in (DEFAULT, beside):
+        return Trace(same=())
+    return trace_of(declared.get("source", ""), folder=folder, engine=engine.at(address))
 
 
 def _relative(path: Path, folder: Path) -> str:
@@ -178,7 +188,12 @@ def _relative(path: Path, folder: Path) -> str:
         return str(whole)
 
 
-def _name_of(path: Path) -> str:
+def _is_path(source: str, address: str) -> bool:
+    """Whether a source names files of this machine, not a table of an engine's."""
+    return address == DEFAULT or (scheme(address) != "postgresql" and "/" in source and "://" not in source)
+
+
+def _name_of(source: str) -> str:
     """A table's name from its file's: letters, digits and underscores."""
-    name = "".join(letter if letter.isalnum() else "_" for letter in path.name.split(".")[0]).strip("_").lower()
+    name = "".join(letter if letter.isalnum() else "_" for letter in source.split(".")[0]).strip("_").lower()
     return name if name and not name[0].isdigit() else f"table_{name}".rstrip("_")

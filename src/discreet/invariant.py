@@ -13,7 +13,6 @@ from typing import Any
 
 from discreet.accounting.region import Region
 from discreet.curator import Curator, Version
-from discreet.engines.engine import Tables
 from discreet.errors import LedgerFault, QueryFailed, Refused
 from discreet.ledger.ledger import Ledger
 from discreet.mechanisms.addition import Integers
@@ -63,9 +62,9 @@ def published(
     if id_ not in ledger.state.answers:
         scan = Scan(table=version.table, version=version.number)
         cells = Cells(plan=plan or scan, axes=axes, statistics=(Rows(),))
-        tables = Tables(files={scan: curator.folder / version.file}, publics=publics or {})
+        tables = curator.lying({scan: version}, publics or {})
         try:
-            (exact_counts,) = curator.engine.count(cells, Region.whole(), tables=tables).exact_values
+            (exact_counts,) = curator.engine.at(version.engine).count(cells, Region.whole(), tables=tables).exact_values
             found = totals.apply(exact_counts)
         except Exception:  # whatever it was may quote a cell: say one constant thing
             ledger.fail(release)

@@ -27,7 +27,7 @@ from discreet.accounting.events import Event, Reserved, together
 from discreet.accounting.region import Region
 from discreet.curator import Curator, Version
 from discreet.cut import Cut, Law, Measurable
-from discreet.engines.engine import Coded, Tables
+from discreet.engines.engine import Coded
 from discreet.errors import LedgerFault, QueryFailed
 from discreet.measurement import Measurement
 from discreet.mechanisms.addition import Integers
@@ -76,7 +76,7 @@ class Program:
         if found.rows != version.schema.unit.rows or scans(self._plan) != [scan]:
             raise ValueError("a plan that gives somebody more rows, or reads another table")
         self.moves = sensitivity(Rows(), found, touched=1)
-        self._tables = Tables(files={scan: curator.folder / version.file}, publics=publics or {})
+        self._tables = curator.lying({scan: version}, publics or {})
 
     @property
     def event(self) -> Reserved:
@@ -158,7 +158,9 @@ class Program:
         moves = [strategy.moves(rows) for strategy, _ in parts]
 
         def draw(curator: Curator) -> tuple[Any, Event]:
-            (exact_counts,) = curator.engine.count(cells, Region.whole(), tables=self._tables).exact_values
+            (exact_counts,) = (
+                curator.engine.at(self.version.engine).count(cells, Region.whole(), tables=self._tables).exact_values
+            )
             drawn = [
                 curator.add(law, strategy.apply(exact_counts), own)
                 for (strategy, law), own in zip(parts, moves, strict=True)
@@ -180,7 +182,7 @@ class Program:
 
     def read(self, axes: tuple[Axis, ...]) -> Coded:
         """The rows as numbers of cells, for `Cut` alone."""
-        return self._curator.engine.coded(self._plan, axes, Region.whole(), tables=self._tables)
+        return self._curator.engine.at(self.version.engine).coded(self._plan, axes, Region.whole(), tables=self._tables)
 
     def step(
         self, of: Any, event: Event, draw: Callable[[Curator], tuple[Any, Event]], *, word: str = "measuring"

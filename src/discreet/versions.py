@@ -16,13 +16,14 @@ from discreet.curator import Curator, Version
 from discreet.declaring import refuse_second_budget
 from discreet.engines.counted import REACHED, reached
 from discreet.engines.engine import Making
-from discreet.engines.fingerprint import fingerprint
+from discreet.engines.fingerprint import fingerprint, trace_of
+from discreet.engines.header import Header
 from discreet.engines.person_keys import MARK
 from discreet.engines.public import load
-from discreet.engines.source import find
 from discreet.errors import UsageError
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.records import Version as Held
+from discreet.schema.address import DEFAULT, scheme
 from discreet.schema.file import NAME, ProjectFile, plain, read_table
 from discreet.schema.path import path_of
 from discreet.schema.schema import Schema, Table
@@ -73,11 +74,11 @@ class Versions:
 
     def _public(self, table: Table) -> PublicTable:
         """A public table, read; read anew only when its files have changed."""
-        files = find(table.source, folder=self.folder).files
-        stamp = tuple((str(file), file.stat().st_mtime_ns, file.stat().st_size) for file in files)
+        engine = self.curator.engine.at(table.engine)
+        trace = engine.trace(table.source, folder=self.folder)
         known = self._publics.get(table.name)
-        if known is None or known[0] != stamp:
-            known = self._publics[table.name] = (stamp, load(table, folder=self.folder))
+        if known is None or known[0] != trace:
+            known = self._publics[table.name] = (trace, load(table, folder=self.folder, engine=engine))
         return known[1]
 
     def settled(self, asked: list[Asked], again: Callable[[], list[Asked]]) -> tuple[list[Asked], list[list[Version]]]:
@@ -105,7 +106,7 @@ class Versions:
         """The version that questions are read against: the newest, else what the first one would be."""
         table = self.file.table(name)
         return self._version(table) or Version(
-            table=table.name, number=1, population=table.population, schema=table.schema, file=""
+            table=table.name, number=1, population=table.population, schema=table.schema, file="", engine=table.engine
         )
 
     def refresh(self, name: str) -> tuple[int, Making]:
@@ -136,7 +137,7 @@ class Versions:
             for other in self.file.tables.values()
             if other.name not in tables and not other.public and other.population == table.population
         )
-        erased = self.curator.forget(tuple(person), tables)
+        erased = self.curator.forget(tuple(person), {name: self.known(name).engine for name in tables})
         return Forgotten(tables=tables, exact_versions=erased, others=others)
 
     def source_changed(self, name: str) -> bool:
@@ -144,7 +145,7 @@ class Versions:
         table = self.file.table(name)
         self.ledger.refresh()
         held = self._held(table)
-        now = fingerprint(table.source, folder=self.folder, seal=self.ledger.seal)
+        now = self._fingerprint(table)
         return held is not None and {key: held.source[key] for key in held.source if key not in (MARK, REACHED)} != now
 
     def warnings(self, name: str) -> list[str]:
@@ -163,12 +164,12 @@ class Versions:
         table = self.file.table(name)
         if table.public:
             raise UsageError(f"{table.name!r} is public and is read directly", hint="only private tables have versions")
-        refuse_second_budget(table, folder=self.folder, versions=self.ledger.refresh().versions, seal=self.ledger.seal)
+        self._refuse_second_budget(table)
         path = path_of(table, self.file.tables)
         return self.curator.make(
             table,
             schema=self._declaration(table),
-            source=fingerprint(table.source, folder=self.folder, seal=self.ledger.seal) | reached(path),
+            source=self._fingerprint(table) | reached(path),
             base=self.folder,
             guarantee=guarantee(table, self.ledger),
             number=number,
@@ -184,7 +185,7 @@ class Versions:
         number = self.ledger.next_version(table.name)
         self._check_headers(table)
         declared(table)
-        refuse_second_budget(table, folder=self.folder, versions=self.ledger.refresh().versions, seal=self.ledger.seal)
+        self._refuse_second_budget(table)
         try:
             self._make(table.name, number=number)
         except UsageError:
@@ -197,15 +198,31 @@ class Versions:
 
     def _check_headers(self, table: Table) -> None:
         """Refuse where a declared column, or one on the way to the person, stands in no header."""
-        found = find(table.source, folder=self.folder)
+        found = self._header(table)
         for column in table.schema.columns:
             found.place(column.name)
         came_by: tuple[str, ...] = ()
         for step in (table, *path_of(table, self.file.tables)):
-            found = find(step.source, folder=self.folder)
+            found = self._header(step)
             for name in (*came_by, *step.schema.unit.person, *step.schema.unit.on):
                 found.place(name)
             came_by = step.schema.unit.on
+
+    def _header(self, table: Table) -> Header:
+        return self.curator.engine.at(table.engine).header(table.source, folder=self.folder)
+
+    def _fingerprint(self, table: Table) -> dict[str, Any]:
+        engine = self.curator.engine.at(table.engine)
+        return fingerprint(trace_of(table.source, folder=self.folder, engine=engine), seal=self.ledger.seal)
+
+    def _refuse_second_budget(self, table: Table) -> None:
+        refuse_second_budget(
+            table,
+            folder=self.folder,
+            versions=self.ledger.refresh().versions,
+            seal=self.ledger.seal,
+            engine=self.curator.engine,
+        )
 
     def _declaration(self, table: Table) -> dict[str, Any]:
         """What a version keeps of a table's declaration, as the ledger writes it."""
@@ -224,8 +241,20 @@ class Versions:
         key = (table.name, held.number, held.time)
         if key not in self._schemas:
             self._schemas[key] = read_table(table.name, held.schema).schema
-        schema = self._schemas[key]
-        return Version(table=table.name, number=held.number, population=held.population, schema=schema, file=held.file)
+        return Version(
+            table=table.name,
+            number=held.number,
+            population=held.population,
+            schema=self._schemas[key],
+            file=held.file,
+            engine=_address(held, table),
+        )
+
+
+def _address(held: Held, table: Table) -> str:
+    """Where a version lies: as declared now, for a server may move, unless that is an engine of another kind."""
+    made = str(held.schema.get("engine", DEFAULT))
+    return table.engine if scheme(table.engine) == scheme(made) else made
 
 
 def _check_nameable(table: Table, person: Sequence[str]) -> None:

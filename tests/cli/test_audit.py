@@ -95,7 +95,7 @@ def test_floor_takes_one_argument(tmp_path, capsys):
     assert run(capsys, tmp_path, "query", sql, "--epsilon", "0.1")[0] == 3
 
 
-def test_quotas_hold_and_other_engines_are_refused_until_they_work(tmp_path, capsys):
+def test_quotas_hold_and_addresses_that_are_none_are_refused(tmp_path, capsys):
     make(tmp_path)
     path = tmp_path / "discreet.toml"
     text = path.read_text()
@@ -109,10 +109,10 @@ def test_quotas_hold_and_other_engines_are_refused_until_they_work(tmp_path, cap
     for wrong in ("[analysts]\nr = 3", '[analysts.r]\nepsilon = "x"', "[analysts.r]\nepsilom = 1"):
         path.write_text(f"{text}\n{wrong}\n")
         assert run(capsys, tmp_path, "budget")[0] == 2
-    for engine in ("postgresql://h/db", "spark://local"):
+    for engine in ("mysql://h/db", "postgresql://ann:secret@h/db", "sc://h/;token=x", "duckdb:", "postgresql://h:x/db"):
         path.write_text(text.replace('source = "patients.csv"', f'source = "patients.csv"\nengine = "{engine}"'))
         code, data, _ = run(capsys, tmp_path, "query", BY_DISEASE, "--epsilon", "0.1")
-        assert code == 2 and "engine" in data["reason"]
+        assert code == 2 and "engine" in data["reason"] and "secret" not in str(data)
 
 
 @pytest.mark.parametrize(

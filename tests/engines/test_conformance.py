@@ -266,7 +266,7 @@ def test_types_are_proposed_and_nothing_else(engine, tmp_path):
         "1,1,2020-01-01,2020-01-01,true,007,x,,1\n"
         "-2,2.5,2020-01-02,2020-01-01 10:00,False,010,y,,x\n"
     )
-    assert engine.columns(tmp_path / "s.csv") == {
+    assert engine.columns("s.csv", folder=tmp_path) == {
         "whole": "integer", "part": "decimal", "day": "date", "moment": "timestamp", "flag": "boolean",
         "code": "text", "word": "text", "nothing": "text", "mixed": "text",
     }  # fmt: skip
@@ -276,7 +276,7 @@ def test_types_are_proposed_and_nothing_else(engine, tmp_path):
         "n": pa.array([1], pa.decimal128(5, 0)), "m": pa.array([1], pa.decimal128(5, 1)),
     }  # fmt: skip
     pq.write_table(pa.table(arrays), tmp_path / "s.parquet")
-    assert engine.columns(tmp_path / "s.parquet") == {
+    assert engine.columns("s.parquet", folder=tmp_path) == {
         "i": "integer", "f": "decimal", "d": "date", "t": "timestamp", "b": "boolean", "s": "text", "l": "text",
         "n": "integer", "m": "decimal",
     }  # fmt: skip

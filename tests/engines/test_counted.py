@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from discreet.engines import counted
 from discreet.engines.counted import Counted
+from discreet.engines.files import read_persons
 from discreet.engines.forget import erase_counted
 from discreet.errors import LedgerFault, UsageError
 
@@ -53,7 +54,7 @@ def test_against_a_slow_reference(tmp_path, history, limit, erased, when):
     slow, new = {}, []
     for step, rows in enumerate(history):
         gone = [tag(person) for person in erased] if step >= when else []
-        state = state.advanced(side(tmp_path, rows), limit=limit, forgotten=gone)
+        state = state.advanced(read_persons(side(tmp_path, rows)), limit=limit, forgotten=gone)
         slow = {person: count for person, count in slow.items() if person not in gone}
         total = 0
         for person, count in ((tag(person), min(count, limit)) for person, count in rows.items()):
@@ -69,7 +70,7 @@ def test_against_a_slow_reference(tmp_path, history, limit, erased, when):
 def saved(folder, rows=({1: 2, 2: 9},), table="t"):
     state = Counted.nobody("r-x", table)
     for each in rows:
-        state = state.advanced(side(folder, each), limit=3, forgotten=())
+        state = state.advanced(read_persons(side(folder, each)), limit=3, forgotten=())
     return state, counted.save(folder, state, seal)
 
 
@@ -165,10 +166,10 @@ def test_tidying_keeps_what_the_ledger_names(tmp_path):
 def test_a_side_file_that_is_gone_or_broken(tmp_path):
     state = Counted.nobody("r-x", "t")
     with pytest.raises(LedgerFault, match="not whole"):
-        state.advanced(tmp_path / "none.parquet", limit=1, forgotten=())
+        state.advanced(read_persons(tmp_path / "none.parquet"), limit=1, forgotten=())
     (tmp_path / "broken.parquet").write_bytes(b"PAR1 no")
     with pytest.raises(LedgerFault, match="not whole"):
-        state.advanced(tmp_path / "broken.parquet", limit=1, forgotten=())
+        state.advanced(read_persons(tmp_path / "broken.parquet"), limit=1, forgotten=())
 
 
 def test_mutants_are_seen(tmp_path, monkeypatch):
@@ -180,13 +181,13 @@ def test_mutants_are_seen(tmp_path, monkeypatch):
             state = step(state, side(tmp_path, {1: rows} if rows else {}))
         return sum(state.exact_steps)
 
-    assert life(lambda state, file: state.advanced(file, limit=3, forgotten=())) == 3
-    assert life(lambda state, file: state.advanced(file, limit=99, forgotten=())) == 5
+    assert life(lambda state, file: state.advanced(read_persons(file), limit=3, forgotten=())) == 3
+    assert life(lambda state, file: state.advanced(read_persons(file), limit=99, forgotten=())) == 5
 
     def without_memory(state, file):
         fresh = Counted(stream="r-x", table="t", exact_tags=counted._tags(b""), exact_counts=np.zeros(0, np.int64),
                         exact_steps=state.exact_steps)  # fmt: skip
-        return fresh.advanced(file, limit=3, forgotten=())
+        return fresh.advanced(read_persons(file), limit=3, forgotten=())
 
     assert life(without_memory) > 3
 

@@ -153,10 +153,10 @@ def test_a_failed_making_leaves_the_old_table(engine, tmp_path):
 def test_a_source_that_changes_while_it_is_read_is_refused(engine, tmp_path, monkeypatch):
     (tmp_path / "s.csv").write_text("age,sex\n1,F\n")
 
-    def late(schema, values, kinds, *, source, select=making.select_sql):
+    def late(schema, values, kinds, *, source, select=making.select_sql, **more):
         with (tmp_path / "s.csv").open("a") as stream:
             stream.write("2,M\n")
-        return select(schema, values, kinds, source=source)
+        return select(schema, values, kinds, source=source, **more)
 
     monkeypatch.setattr(making, "select_sql", late)
     with pytest.raises(UsageError, match="changed while it was read"):
@@ -265,7 +265,7 @@ def test_names_differ_by_more_than_capitals(engine, tmp_path):
     with pytest.raises(SchemaError, match="2 columns that could be 'AGE'"):
         made(engine, table("s.csv", Number(name="AGE", type="integer")), tmp_path)
     with pytest.raises(SchemaError, match="'Age' and 'age' have the same name"):
-        engine.columns(tmp_path / "s.csv")
+        engine.columns("s.csv", folder=tmp_path)
     pq.write_table(pa.table({"Age": [1], "age": [2], "sex": ["F"]}), tmp_path / "s.parquet")
     assert made(engine, table("s.parquet"), tmp_path) == [{"age": 2, "sex": 0}]
 
@@ -295,7 +295,7 @@ def test_odd_names(engine, tmp_path, kind):
             csv.writer(stream).writerows([["", *ODD], range(len(ODD) + 1)])
     else:
         pq.write_table(pa.table([[number] for number in range(len(ODD) + 1)], names=["", *ODD]), tmp_path / "s.parquet")
-    assert engine.columns(tmp_path / f"s.{kind}") == dict.fromkeys(ODD, "integer")
+    assert engine.columns(f"s.{kind}", folder=tmp_path) == dict.fromkeys(ODD, "integer")
     stored = made(engine, table(f"s.{kind}", *(Number(name=name, type="integer") for name in ODD)), tmp_path)
     assert stored == [{name: number for number, name in enumerate(ODD, start=1)}]
 

@@ -15,12 +15,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.accounting.region import Allowed
-from discreet.engines import duckdb as module
+from discreet.engines.dense import dense
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.engines.engine import EngineFailure, Tables
 from discreet.plan.predicate import TRUE, Member
 from discreet.schema.column import Category, Number
 from discreet.sql.keys import declared_axis
+from discreet.sql.write import Writer
 from engines.asking import asked, counted, region
 
 AGE = Number(name="age", type="integer", low=0, high=9)
@@ -117,7 +118,7 @@ def test_failures_are_one_constant_sentence(engine, file, tmp_path):
 
 def test_the_deadline_interrupts(file, monkeypatch):
     slow = "SELECT 0 AS cell, count(*) AS s0 FROM range(100000000000) WHERE range % 7 = 3"
-    monkeypatch.setattr(module, "count_sql", lambda cells, region, *, names: slow)
+    monkeypatch.setattr(Writer, "count", lambda self, cells, region: slow)
     engine = DuckDBEngine(threads=1, deadline_s=0.2)
     start = time.monotonic()
     with pytest.raises(EngineFailure):
@@ -131,7 +132,7 @@ def test_the_deadline_interrupts(file, monkeypatch):
 
 def test_too_little_memory_is_a_failure_not_a_file(file, monkeypatch, tmp_path):
     greedy = "SELECT 0 AS cell, count(*) AS s0 FROM (SELECT DISTINCT range FROM range(20000000))"
-    monkeypatch.setattr(module, "count_sql", lambda cells, region, *, names: greedy)
+    monkeypatch.setattr(Writer, "count", lambda self, cells, region: greedy)
     monkeypatch.chdir(tmp_path)
     engine = DuckDBEngine(threads=1, memory_mb=32)
     with pytest.raises(EngineFailure):
@@ -144,7 +145,7 @@ def test_too_little_memory_is_a_failure_not_a_file(file, monkeypatch, tmp_path):
 def test_a_cell_that_does_not_exist_is_noticed(cells):
     found = np.ma.masked_invalid([np.nan, 1]) if None in cells else np.array(cells)
     with pytest.raises(ValueError, match="does not exist"):
-        module._dense({"cell": found, "s0": np.ones(len(cells), np.int64)}, asked(axes=(FIVE,)))
+        dense({"cell": found, "s0": np.ones(len(cells), np.int64)}, asked(axes=(FIVE,)))
 
 
 def test_exact_cells_cannot_be_printed_or_sent(engine, file):

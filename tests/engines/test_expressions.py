@@ -28,10 +28,13 @@ from discreet.plan.expressions import (
 )
 from discreet.plan.predicate import within
 from discreet.schema.column import Text, nullable
-from discreet.sql.emit import expression_sql, floor_sql, predicate_sql
+from discreet.sql.dialect import DuckDB
+from discreet.sql.emit import Emitter
 from plan.trees import NUMBERS, Trees
 from sql.patients import SCHEMA, TEXTS, ends, scalar
 from sql.samples import SAMPLES
+
+EMITTER = Emitter(dialect=DuckDB())
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +81,7 @@ def agree(connection, seed):
     rows = [trees.record() for _ in range(8)]
     expressions = [*(trees.number() for _ in range(6)), trees.words()]
     conditions = [trees.predicate() for _ in range(2)]
-    sqls = [*map(expression_sql, expressions), *map(predicate_sql, conditions)]
+    sqls = [*map(EMITTER.expression, expressions), *map(EMITTER.predicate, conditions)]
     found = run(connection, rows, sqls)
     for expression, column in zip(expressions, found, strict=False):
         assert column == list(values(expression, rows)), expression
@@ -107,7 +110,7 @@ def test_the_value_of_a_row_is_its_own(connection, seed):
     trees = Trees(seed)
     rows = [trees.record() for _ in range(4)]
     expressions = [trees.number(), trees.words()]
-    sqls = [*map(expression_sql, expressions), predicate_sql(trees.predicate())]
+    sqls = [*map(EMITTER.expression, expressions), EMITTER.predicate(trees.predicate())]
     together = run(connection, rows, sqls)
     doubled = run(connection, [*rows, *reversed(rows)], sqls)
     alone = [run(connection, [row], sqls) for row in rows]
@@ -144,7 +147,7 @@ ROWS = list(extremes())
 def test_nothing_that_is_known_fails_on_any_row(connection, start):
     """Each function of the allow-list on the worst rows there are: no error, and Python's values."""
     found = [scalar(text).expression for text in SAMPLES[start : start + 40]]
-    columns = run(connection, ROWS, [expression_sql(expression) for expression in found])
+    columns = run(connection, ROWS, [EMITTER.expression(expression) for expression in found])
     for text, expression, column in zip(SAMPLES[start:], found, columns, strict=False):
         assert column == list(values(expression, ROWS)), text
 
@@ -176,14 +179,14 @@ def test_what_is_as_deep_and_as_large_as_allowed_still_runs(connection, kind):
             grown, steps = GROWING[kind](grown), steps + 1
     assert 4 <= steps < 500
     row = dict.fromkeys(("a", "c", "day", "wide", "open", "text")) | {"b": 2, "near": 17, "huge": 0}
-    assert run(connection, [row], [expression_sql(grown)]) == [[value(grown, row)]]
+    assert run(connection, [row], [EMITTER.expression(grown)]) == [[value(grown, row)]]
 
 
 @pytest.mark.parametrize("right", range(-4, 5))
 def test_floor_division_of_sql_texts(connection, right):
     rows = [{"row": 0, "x": left, "y": right} for left in range(-9, 10)]
     coded = pa.table({"x": [row["x"] for row in rows], "y": [row["y"] for row in rows]})  # noqa: F841
-    found = connection.execute(f"SELECT x, {floor_sql('x', 'y')} FROM coded").fetchall()
+    found = connection.execute(f"SELECT x, {EMITTER.floor('x', 'y', wide=False)} FROM coded").fetchall()
     assert found == [(left, None if right == 0 else left // right) for left in range(-9, 10)]
 
 
@@ -191,5 +194,5 @@ def test_a_planted_mistake_is_seen(connection):
     """The comparison can fail: cutting towards zero is not rounding down."""
     code = Code("c", -120, 100_000, null=True)
     row = {"c": -7}
-    (found,) = run(connection, [row], [expression_sql(Over(code, Whole(2), "zero"))])
+    (found,) = run(connection, [row], [EMITTER.expression(Over(code, Whole(2), "zero"))])
     assert found != list(values(Over(code, Whole(2)), [row]))

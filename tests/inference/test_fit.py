@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -33,10 +34,16 @@ def problem(seed, *, total=100.0, deviation=4.0, allowed=0):
     return sizes, noisy_marginals(generator, joint, sets, deviation), masks
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_the_optimum_is_that_of_slow_mirror_descent(seed):
-    sizes, measurements, masks = problem(seed, allowed=2 * (seed % 2))
-    found = fit(sizes, measurements, 100.0, allowed=masks, **EXACT).calibrated
+@cache
+def exactly_fitted(seed):
+    """The problem of a seed with its optimum: fitting to so many digits takes a second, and nobody changes it."""
+    sizes, measurements, masks = problem(seed, allowed=seed % 3)
+    return sizes, measurements, masks, fit(sizes, measurements, 100.0, allowed=masks, **EXACT)
+
+
+def check_mirror_descent(seed):
+    sizes, measurements, masks, fitted = exactly_fitted(seed)
+    found = fitted.calibrated
     slow = slow_optimum(sizes, measurements, 100.0, masks)
     best = loss(measurements, lambda axes: 100 * marginal_of(slow, axes))
     assert loss(measurements, found.project) == pytest.approx(best, rel=1e-6)
@@ -45,11 +52,23 @@ def test_the_optimum_is_that_of_slow_mirror_descent(seed):
         assert found.project(each.attributes) / 100 == pytest.approx(reference / 100, abs=1e-6)
 
 
+@pytest.mark.parametrize("seed", [1])
+def test_the_optimum_is_that_of_slow_mirror_descent(seed):
+    """One, with masks, that knows nothing of conditions: that those hold is asked of ten optima below."""
+    check_mirror_descent(seed)
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("seed", [0, 2, 3, 4, 5])
+def test_more_optima_are_those_of_slow_mirror_descent(seed):
+    check_mirror_descent(seed)
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_the_optimum_satisfies_its_own_conditions(seed):
     """Karush, Kuhn and Tucker on the full joint table: no cell's gradient is below the mean over the model's mass."""
-    sizes, measurements, masks = problem(seed, allowed=seed % 3)
-    found = fit(sizes, measurements, 100.0, allowed=masks, **EXACT).calibrated
+    sizes, measurements, masks, fitted = exactly_fitted(seed)
+    found = fitted.calibrated
     joint = found.project(tuple(range(5)))
     gradient = np.zeros(sizes)
     for each in measurements:
@@ -80,8 +99,7 @@ def test_the_gradient_is_that_of_the_value(seed):
 
 
 def test_centred_once_it_leans_to_the_uniform_by_less_than_the_noise():
-    sizes, measurements, _ = problem(1)
-    exact = fit(sizes, measurements, 100.0, **EXACT)
+    sizes, measurements, _, exact = exactly_fitted(3)
     once = fit(sizes, measurements, 100.0, tolerance=1e-6, iterations=1000)
     apart = [
         once.calibrated.project(each.attributes) - exact.calibrated.project(each.attributes) for each in measurements

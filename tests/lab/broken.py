@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from discreet.accounting.sensitivity import Sensitivity
 from discreet.curator import Curator
-from discreet.engines import declare
+from discreet.engines import declare, select
 from discreet.engines.ownership import Ownership
 from discreet.local import device
 from discreet.local.coins import Coin
@@ -161,8 +161,9 @@ def a_clamp_left_out(monkeypatch):
             [(each.name, pa.string() if isinstance(each, Text) else pa.int64()) for each in schema.columns]
         )
 
-    monkeypatch.setattr(declare, "_filled", lambda column, place: f"raw_{place}")
-    monkeypatch.setattr(declare, "storage", lambda column: "VARCHAR" if isinstance(column, Text) else "BIGINT")
+    monkeypatch.setattr(select, "_filled", lambda column, place: f"raw_{place}")
+    forms = replace(declare.FORMS, storage=lambda column: "VARCHAR" if isinstance(column, Text) else "BIGINT")
+    monkeypatch.setattr(declare, "FORMS", forms)
     monkeypatch.setattr(declare, "arrow_schema", wide)
 
 

@@ -98,7 +98,7 @@ def catalog_of(world: World, folder: Path) -> dict[str, Known]:
     known = {name: Known(schema=source.schema, population=POPULATION) for name, source in world.sources.items()}
     for name, source in world.publics.items():
         source.write(folder)
-        loaded = load(source.table, folder=folder)
+        loaded = load(source.table, folder=folder, engine=MemoryEngine())
         known[name] = Known(schema=source.schema, public=lambda loaded=loaded: loaded)
     return known
 

@@ -11,7 +11,7 @@ import pytest
 
 from discreet.accounting.region import Allowed, Region
 from discreet.accounting.sensitivity import Sensitivity
-from discreet.engines import conversion, declare, duckdb, persons, through
+from discreet.engines import conversion, declare, persons, select, through
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.engines.ownership import Ownership
 from discreet.plan import price as pricing
@@ -21,7 +21,8 @@ from discreet.plan.statistics import Distinct, Persons, Sum
 from discreet.schema.column import Boolean, Category, Number, Text
 from discreet.schema.schema import Schema
 from discreet.schema.unit import PrivacyUnit
-from discreet.sql import joins, write
+from discreet.sql import joins
+from discreet.sql.write import Writer
 from laws.neighbours import Law, Pair
 from laws.worlds import NAN, Source, World, table_of
 
@@ -154,8 +155,9 @@ def caught(check, word=""):
 
 
 def test_a_clamp_left_out(declaring, monkeypatch):
-    monkeypatch.setattr(declare, "_filled", lambda column, place: f"raw_{place}")
-    monkeypatch.setattr(declare, "storage", lambda column: "VARCHAR" if isinstance(column, Text) else "BIGINT")
+    monkeypatch.setattr(select, "_filled", lambda column, place: f"raw_{place}")
+    wide = replace(declare.FORMS, storage=lambda column: "VARCHAR" if isinstance(column, Text) else "BIGINT")
+    monkeypatch.setattr(declare, "FORMS", wide)
     monkeypatch.setattr(declare, "arrow_schema", _wide)
     caught(declaring)
 
@@ -188,7 +190,7 @@ def test_nan_passed_through(declaring, monkeypatch):
         told = known(column, value, kind, code=code)
         return f"CASE WHEN CAST({value} AS VARCHAR) = 'nan' THEN 99 ELSE {told} END" if column.name == "cost" else told
 
-    monkeypatch.setattr(declare, "raw_sql", passed)
+    monkeypatch.setattr(declare, "FORMS", replace(declare.FORMS, raw=passed))
     caught(declaring)
 
 
@@ -297,7 +299,7 @@ def test_a_region_narrower_than_the_question(asking, monkeypatch):
 
 def test_a_region_narrower_than_the_question_and_not_written(asking, monkeypatch):
     """Not to write it costs nothing alone; with the other mistake it is a person who is not charged."""
-    monkeypatch.setattr(write, "_sides", lambda region: [])
+    monkeypatch.setattr(Writer, "_sides", lambda self, region: [])
     asking()
     narrower(monkeypatch, 1)
     caught(asking, "outside the region")
@@ -395,13 +397,13 @@ def test_one_key_a_person(asking, monkeypatch):
 def rewriting(monkeypatch, *changes):
     """Change the text of every count."""
 
-    def changed(*parts, count_sql=duckdb.count_sql, **more):
-        text = count_sql(*parts, **more)
+    def changed(*parts, known=Writer.count):
+        text = known(*parts)
         for old, new in changes:
             text = text.replace(old, new)
         return text
 
-    monkeypatch.setattr(duckdb, "count_sql", changed)
+    monkeypatch.setattr(Writer, "count", changed)
 
 
 def test_persons_counted_as_rows(asking, monkeypatch):
@@ -410,60 +412,61 @@ def test_persons_counted_as_rows(asking, monkeypatch):
 
 
 def test_a_key_that_counts_rows_and_not_persons(asking, monkeypatch):
-    known = duckdb.keys_sql
-    monkeypatch.setattr(duckdb, "keys_sql", lambda *parts, **more: known(*parts, **{**more, "persons": False}))
+    known = Writer.keys
+    monkeypatch.setattr(Writer, "keys", lambda *parts, **more: known(*parts, **{**more, "persons": False}))
     caught(asking)
 
 
 def test_the_centre_ignored(asking, monkeypatch):
-    known = duckdb.count_sql
+    known = Writer.count
 
-    def plain(cells, *parts, **more):
+    def plain(self, cells, region):
         centred = (replace(each, centre=0) if isinstance(each, Sum) else each for each in cells.statistics)
-        return known(replace(cells, statistics=tuple(centred)), *parts, **more)
+        return known(self, replace(cells, statistics=tuple(centred)), region)
 
-    monkeypatch.setattr(duckdb, "count_sql", plain)
+    monkeypatch.setattr(Writer, "count", plain)
     caught(asking, "Sum")
 
 
 def test_a_filter_that_is_not_written(asking, monkeypatch):
-    monkeypatch.setattr(write, "_filter", lambda where: "")
+    monkeypatch.setattr(Writer, "_filter", lambda self, where: "")
     caught(asking)
 
 
 def test_one_row_for_all_persons(asking, monkeypatch):
     """An inner GROUP BY of the keys alone."""
-    known = write._per_person
+    known = Writer._per_person
 
-    def mixed(plan, names, region):
-        text = known(plan, names, region).replace(
+    def mixed(self, plan, region):
+        text = known(self, plan, region).replace(
             'SELECT "discreet:person"', 'SELECT min("discreet:person") AS "discreet:person"'
         )
         listed = ", ".join(str(place + 2) for place in range(len(plan.keys)))
         grouped = ", ".join(str(place + 1) for place in range(len(plan.keys) + 1))
         return text.replace(f"GROUP BY {grouped}", f"GROUP BY {listed}" if listed else "")
 
-    monkeypatch.setattr(write, "_per_person", mixed)
+    monkeypatch.setattr(Writer, "_per_person", mixed)
     caught(asking)
 
 
 def test_an_inner_having_that_is_not_applied(asking, monkeypatch):
-    known = write._relation
+    known = Writer._relation
 
-    def dropped(plan, names, region):
-        found = known(plan, names, region)
+    def dropped(self, plan, region):
+        found = known(self, plan, region)
         inner = isinstance(plan, stability.Filter) and isinstance(plan.source, stability.PerPerson)
         return replace(found, conditions=()) if inner else found
 
-    monkeypatch.setattr(write, "_relation", dropped)
+    monkeypatch.setattr(Writer, "_relation", dropped)
     caught(asking)
 
 
 def test_null_taken_for_the_first_key(asking, monkeypatch):
-    known = write._place
+    known = Writer._place
 
-    def first(axis):
-        return known(axis).replace(f", {axis.size - 1})", ", 0)") if axis.null else known(axis)
+    def first(self, axis):
+        text = known(self, axis)
+        return text.replace(f", {axis.size - 1})", ", 0)") if axis.null else text
 
-    monkeypatch.setattr(write, "_place", first)
+    monkeypatch.setattr(Writer, "_place", first)
     caught(asking)

@@ -12,35 +12,18 @@ from discreet.accounting.region import Allowed
 from discreet.errors import Refused
 from discreet.plan.evaluate import held, lower, upper, value, values
 from discreet.plan.expressions import Like, Lower, Member, Over, Substr, Test, TextCode, Trim, Upper, Whole
-from discreet.sql import emit
-from discreet.sql.dialect import DuckDB
-from discreet.sql.emitting import Emitter
+from discreet.sql.dialect import identifier
+from discreet.sql.emit import Emitter
 from discreet.sql.postgres import SESSION, PostgreSQL
 from engines.test_expressions import GROWING, extremes
 from plan.trees import NUMBERS, Trees
 from sql.patients import scalar
 from sql.samples import SAMPLES
 
-DUCKDB, POSTGRES = Emitter(dialect=DuckDB()), Emitter(dialect=PostgreSQL())
+POSTGRES = Emitter(dialect=PostgreSQL())
 TEXT = TextCode("text")
 
 seeds = st.integers(0, 2**32)
-
-
-@settings(max_examples=300)
-@given(seed=seeds)
-def test_for_duckdb_nothing_has_changed(seed):
-    trees = Trees(seed)
-    for expression in (*(trees.number() for _ in range(4)), trees.words()):
-        assert DUCKDB.expression(expression) == emit.expression_sql(expression)
-    predicate = trees.predicate()
-    assert DUCKDB.predicate(predicate) == emit.predicate_sql(predicate)
-
-
-@pytest.mark.parametrize("text", SAMPLES)
-def test_for_duckdb_no_sample_has_changed(text):
-    expression = scalar(text).expression
-    assert DUCKDB.expression(expression) == emit.expression_sql(expression)
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +46,7 @@ def _type(name, rows):
 def run(connection, rows, sqls):
     """The value of each SQL text on each row, which PostgreSQL holds as a declared table would."""
     names = list(rows[0])
-    columns = ", ".join(f"{emit.identifier(name)} {_type(name, rows)}" for name in names)
+    columns = ", ".join(f"{identifier(name)} {_type(name, rows)}" for name in names)
     connection.execute(f"DROP TABLE IF EXISTS coded; CREATE TEMP TABLE coded (row_number INTEGER, {columns})")
     with connection.cursor() as cursor, cursor.copy("COPY coded FROM STDIN") as copy:
         for place, row in enumerate(rows):

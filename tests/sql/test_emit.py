@@ -20,8 +20,11 @@ from discreet.plan.expressions import (
     Whole,
 )
 from discreet.plan.interval import quotient
-from discreet.sql.emit import expression_sql, predicate_sql
+from discreet.sql.dialect import DuckDB
+from discreet.sql.emit import Emitter
 from sql.patients import condition, scalar
+
+EMITTER = Emitter(dialect=DuckDB())
 
 SHOWN = {
     "age": 'CAST("age" AS BIGINT)',
@@ -50,7 +53,7 @@ SHOWN = {
 
 @pytest.mark.parametrize("text", SHOWN)
 def test_what_a_reader_sees(text):
-    assert expression_sql(scalar(text).expression) == SHOWN[text]
+    assert EMITTER.expression(scalar(text).expression) == SHOWN[text]
 
 
 CONDITIONS = {
@@ -66,7 +69,7 @@ CONDITIONS = {
 
 @pytest.mark.parametrize("text", CONDITIONS)
 def test_what_a_reader_sees_of_a_condition(text):
-    assert predicate_sql(condition(text)) == CONDITIONS[text]
+    assert EMITTER.predicate(condition(text)) == CONDITIONS[text]
 
 
 @pytest.fixture(scope="module")
@@ -89,27 +92,27 @@ HUGE = Code("h", 0, 2**90, null=False)
 def test_constants_that_an_engine_takes_together_do_not_overflow(connection):
     """DuckDB makes (x * c) * (y * c) into x * y * (c * c), and computes c * c first."""
     factor = Times(ZERO, Whole(2**40))
-    assert one(connection, expression_sql(Times(factor, factor))) == 0
+    assert one(connection, EMITTER.expression(Times(factor, factor))) == 0
     with pytest.raises(duckdb.OutOfRangeException):
         one(connection, f"(CAST(z AS BIGINT) * {2**40}) * (CAST(z AS BIGINT) * {2**40})")
     far = Plus(Plus(SEVEN, Whole(2**62)), Plus(ZERO, Whole(2**62)))
-    assert one(connection, expression_sql(far)) == 7 + 2**63
+    assert one(connection, EMITTER.expression(far)) == 7 + 2**63
 
 
 @pytest.mark.parametrize("power", [30, 31, 32, 60, 61, 62, 63, 64, 90])
 def test_sums_and_products_are_as_wide_as_they_need_to_be(connection, power):
     for number in (2**power, 2**power - 1, -(2**power)):
-        assert one(connection, expression_sql(Plus(SEVEN, Whole(number)))) == 7 + number
-        assert one(connection, expression_sql(Times(SEVEN, Whole(number)))) == 7 * number
-        assert one(connection, expression_sql(Times(Whole(number), SEVEN))) == 7 * number
-        assert one(connection, expression_sql(Whole(number))) == number
-        assert one(connection, expression_sql(Plus(Whole(number), Whole(number)))) == 2 * number
+        assert one(connection, EMITTER.expression(Plus(SEVEN, Whole(number)))) == 7 + number
+        assert one(connection, EMITTER.expression(Times(SEVEN, Whole(number)))) == 7 * number
+        assert one(connection, EMITTER.expression(Times(Whole(number), SEVEN))) == 7 * number
+        assert one(connection, EMITTER.expression(Whole(number))) == number
+        assert one(connection, EMITTER.expression(Plus(Whole(number), Whole(number)))) == 2 * number
         table = Lookup(Code("z", 0, 1, null=False), (number, None), 0)
-        assert one(connection, expression_sql(table)) == number
+        assert one(connection, EMITTER.expression(table)) == number
         rounded = Over(Plus(SEVEN, Whole(number)), Whole(3), "nearest")
-        assert one(connection, expression_sql(rounded)) == quotient(7 + number, 3, "nearest")
+        assert one(connection, EMITTER.expression(rounded)) == quotient(7 + number, 3, "nearest")
         test = Test(Plus(HUGE, Whole(number)), Allowed.of([2**80 + number]))
-        assert one(connection, predicate_sql(test)) is True
+        assert one(connection, EMITTER.predicate(test)) is True
 
 
 def test_columns_wider_than_64_bits_are_compared_as_they_are(connection):
@@ -121,12 +124,12 @@ def test_columns_wider_than_64_bits_are_compared_as_they_are(connection):
         (Allowed.interval(None, 2**80), False),
         (ONLY_NULL, False),
     ):
-        assert one(connection, predicate_sql(Member("h", allowed))) is holds
+        assert one(connection, EMITTER.predicate(Member("h", allowed))) is holds
 
 
 def test_texts_stay_in_their_quotes(connection):
     text = TextCode("x")
-    assert one(connection, expression_sql(Like(text, "a\\\\"))) == 1
-    assert one(connection, expression_sql(Trim(text, "trailing", "\\'"))) == "a"
-    assert one(connection, expression_sql(Substr(text, 2))) == "\\"
-    assert one(connection, expression_sql(Null())) is None
+    assert one(connection, EMITTER.expression(Like(text, "a\\\\"))) == 1
+    assert one(connection, EMITTER.expression(Trim(text, "trailing", "\\'"))) == "a"
+    assert one(connection, EMITTER.expression(Substr(text, 2))) == "\\"
+    assert one(connection, EMITTER.expression(Null())) is None

@@ -10,9 +10,10 @@ from discreet.plan.cells import Axis
 from discreet.plan.expressions import Code
 from discreet.plan.predicate import FALSE, TRUE, Member, every, some
 from discreet.schema.column import Category, Number, Text
-from discreet.sql.emit import allowed_sql, identifier, predicate_sql, region_sql, text_literal
+from discreet.sql.dialect import DuckDB, identifier, text_literal
+from discreet.sql.emit import Emitter
 from discreet.sql.keys import declared_axis
-from discreet.sql.write import SHOWN, Names, count_sql
+from discreet.sql.write import SHOWN, Names, Writer
 from engines.asking import asked as cells_of
 from engines.asking import region, width_axis
 
@@ -20,6 +21,7 @@ AGE = Number(name="age", type="integer", low=0, high=119)
 SEX = Category(name="sex", values=("F", "M"), closed=True)
 NOTE = Text(name="note")
 NAME = '"x"'
+EMITTER = Emitter(dialect=DuckDB())
 X = Code("x", None, None, null=True)
 COST = Number(name="cost", type="integer", low=-5, high=94, edges=(-5, 0, 50, 95))
 SPANS = {column.name: ANYTHING for column in (AGE, SEX, NOTE, COST)}
@@ -30,7 +32,7 @@ def asked(where, *axes):
 
 
 def shown(cells):
-    return count_sql(cells, region(cells), names=SHOWN)
+    return Writer(emitter=EMITTER, names=SHOWN).count(cells, region(cells))
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +95,7 @@ SETS = [
 
 @pytest.mark.parametrize(("allowed", "sql"), SETS)
 def test_sets_of_values(allowed, sql):
-    assert allowed_sql('"x"', allowed) == sql
+    assert EMITTER.allowed('"x"', allowed) == sql
     assert "\0" not in sql
 
 
@@ -124,7 +126,7 @@ def test_text_is_compared_byte_by_byte(connection, low, high, value):
     if any(0xD800 <= ord(letter) < 0xE000 for letter in high + value):
         return
     allowed = Allowed.interval(min(low, high), max(low, high) + "\0")
-    found = connection.execute(f"SELECT {allowed_sql(NAME, allowed)} FROM (SELECT $1 AS x)", [value]).fetchone()[0]
+    found = connection.execute(f"SELECT {EMITTER.allowed(NAME, allowed)} FROM (SELECT $1 AS x)", [value]).fetchone()[0]
     assert found == (value in allowed)
     assert (value in allowed) == (min(low, high).encode() <= value.encode() <= max(low, high).encode())
 
@@ -135,7 +137,7 @@ def places(connection, found: Axis, codes):
     for code in codes:
         cells = cells_of("t", axes=(found,))
         names = Names(scan=lambda _: "(SELECT $1::BIGINT AS x)", persons=str, public=str)
-        sql = count_sql(cells, region(cells), names=names)
+        sql = Writer(emitter=EMITTER, names=names).count(cells, region(cells))
         rows = connection.execute(sql, [code]).fetchall()
         out.append(rows[0][0] if rows else None)
     return out
@@ -181,7 +183,7 @@ def test_multiples_of_a_width_are_counted_as_the_numbers_they_are_multiples_of(c
 
 
 def test_conditions_without_parts():
-    assert predicate_sql(TRUE) == "TRUE"
-    assert predicate_sql(FALSE) == "FALSE"
-    assert region_sql(Region.whole()) == "TRUE"
-    assert region_sql(Region((Box({"x": Allowed.of([1])}), Box({"y": ONLY_NULL})))) == '("x" = 1 OR "y" IS NULL)'
+    assert EMITTER.predicate(TRUE) == "TRUE"
+    assert EMITTER.predicate(FALSE) == "FALSE"
+    assert EMITTER.region(Region.whole()) == "TRUE"
+    assert EMITTER.region(Region((Box({"x": Allowed.of([1])}), Box({"y": ONLY_NULL})))) == '("x" = 1 OR "y" IS NULL)'

@@ -112,7 +112,7 @@ def test_a_tree_found_in_public_rows_costs_no_choice(tmp_path):
     import discreet
 
     project = discreet.open(tmp_path)
-    public = load(project.table("known"), folder=tmp_path)
+    public = load(project.table("known"), folder=tmp_path, engine=project.curator.engine)
     wanted = Wanted(epsilon=Fraction(5), kind="mst", public="known", adjacent=False)
     model = synthesized(project, wanted, public)
     assert model.card.steps == 2  # the histograms, and the pairs

@@ -15,6 +15,7 @@ def charged(
     version: Version, event: Event, *, question: str, price: Fraction, curator: Curator, asker: Asker, **more: Any
 ) -> str:
     """Charge an event to everybody in a version; return its id. `more`: as `Ledger.charge` takes it."""
+    curator.ready(version)
     return curator.ledger.charge(
         population=version.population,
         table=version.table,

@@ -23,7 +23,9 @@ from discreet.plan import formula
 from discreet.plan.price import Choose, Discover, Law, Measure
 from discreet.plan.statistics import statistic_name
 from discreet.sql.asked import Output
-from discreet.sql.write import SHOWN, count_sql, keys_sql
+from discreet.sql.dialect import DuckDB
+from discreet.sql.emit import Emitter
+from discreet.sql.write import SHOWN, Writer
 
 
 def explain(
@@ -202,11 +204,12 @@ def _sql(quoted: Quote) -> list[str]:
     """The SQL of each step, without path or key."""
     found = []
     region = quoted.price.region
+    writer = Writer(emitter=Emitter(dialect=DuckDB()), names=SHOWN)
     for step in quoted.price.steps:
         if isinstance(step, Discover):
-            found.append(keys_sql(step.plan, step.keys, region, persons=step.persons, names=SHOWN))
+            found.append(writer.keys(step.plan, step.keys, region, persons=step.persons))
         else:
-            found.append(count_sql(step.cells, region, names=SHOWN))
+            found.append(writer.count(step.cells, region))
     return list(dict.fromkeys(found))
 
 

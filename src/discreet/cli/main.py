@@ -90,7 +90,7 @@ def init(
 
 @app.command()
 def add(
-    file: Annotated[str, typer.Argument(help="A CSV or Parquet file; a quoted glob names several.")],
+    file: Annotated[str, typer.Argument(help="A CSV or Parquet file, or a quoted glob; or a table of the engine.")],
     name: Annotated[str | None, typer.Option("--name", help="The table's name.")] = None,
     person: Annotated[str | None, typer.Option("--person", help="The column that says whose row it is.")] = None,
     rows_per_person: Annotated[int | None, typer.Option("--rows-per-person", min=1)] = None,
@@ -98,6 +98,9 @@ def add(
     delta: Annotated[str | None, typer.Option("--delta", help="The budget's delta.")] = None,
     public: Annotated[bool, typer.Option("--public", help="Everybody may know this table.")] = False,
     population: Annotated[str | None, typer.Option("--population", help="The people whose budget it shares.")] = None,
+    engine: Annotated[
+        str, typer.Option("--engine", help="Where the table lies: postgresql://… or spark://…")
+    ] = "duckdb",
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
@@ -115,6 +118,7 @@ def add(
         delta=delta,
         public=public,
         population=population,
+        engine=engine,
     )
     others = [other for other in found.file.tables.values() if other.name != table.name]
     data, text = show.added(table, limit_said=rows_per_person is not None, warnings=protected(table, others))

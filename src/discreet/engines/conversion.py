@@ -26,7 +26,7 @@ from typing import Literal, assert_never
 
 from discreet.engines.stored import MOST_STORED, bounds
 from discreet.schema.column import Boolean, Category, Column, Moment, Number, Text
-from discreet.sql.emit import text_literal
+from discreet.sql.dialect import text_literal
 
 Kind = Literal["boolean", "integer", "number", "date", "timestamp", "nanoseconds", "text", "word"]
 

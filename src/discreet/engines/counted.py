@@ -32,6 +32,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.engines.engine import ExactPersons
 from discreet.engines.keyed import TAG_BYTES
 from discreet.engines.stored import new_file
 from discreet.errors import LedgerFault, UsageError
@@ -68,9 +69,9 @@ class Counted:
         kept = np.invert(_found(self.exact_tags, tags))
         return replace(self, exact_tags=_taken(self.exact_tags, kept), exact_counts=self.exact_counts[kept])
 
-    def advanced(self, persons: Path, *, limit: int, forgotten: Collection[bytes]) -> Counted:
-        """After one more step, which reads the side file of a declared table."""
-        now, rows = _read_persons(persons)
+    def advanced(self, persons: ExactPersons, *, limit: int, forgotten: Collection[bytes]) -> Counted:
+        """After one more step, which sees the persons of a declared table."""
+        now, rows = persons.exact_tags, persons.exact_rows
         present = np.invert(_found(now, forgotten))
         now, seen = _taken(now, present), np.minimum(rows[present], limit)
         before = self.without(forgotten)
@@ -199,20 +200,6 @@ def _seal(text: str, people: bytes, seal: Seal) -> str:
 
 def _unwritable(problem: OSError) -> LedgerFault:
     return LedgerFault(f"what the stream has counted cannot be written: {problem.strerror}", hint="nothing was drawn")
-
-
-def _read_persons(file: Path) -> tuple[Any, NDArray[np.int64]]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        found = pq.read_table(file, columns=["tag", "rows"], partitioning=None)
-    except (OSError, pa.ArrowException):
-        raise LedgerFault(
-            "the newest version of the table is not whole on the disk", hint="bring it back, or discreet refresh"
-        ) from None
-    tags = found.column("tag").combine_chunks().cast(pa.binary(TAG_BYTES))
-    return tags, found.column("rows").to_numpy().astype(np.int64)
 
 
 def _tags(raw: bytes) -> Any:

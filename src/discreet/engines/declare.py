@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import glob
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
@@ -25,13 +25,14 @@ import pyarrow.compute as pc
 
 from discreet.engines.conversion import Kind, kind_of, raw_sql, takes, word_sql
 from discreet.engines.engine import Making
+from discreet.engines.select import Forms, select_sql
 from discreet.engines.source import Source
-from discreet.engines.stored import arrow_schema, bounds, check_declarable, new_file, storage
+from discreet.engines.stored import arrow_schema, check_declarable, new_file, storage
 from discreet.engines.writing import ROWS_AT_ONCE, write
 from discreet.errors import DiscreetError, SchemaError, UsageError
-from discreet.schema.column import Boolean, Category, Column, Moment, Number, type_name
+from discreet.schema.column import Category, Column, Moment, Number, type_name
 from discreet.schema.schema import Schema
-from discreet.sql.emit import identifier, text_literal
+from discreet.sql.dialect import identifier, text_literal
 
 Result = TypeVar("Result")
 
@@ -40,6 +41,10 @@ MOST_ROW_BYTES = 1 << 25
 
 #: What DuckDB says where it cannot read one cell.
 _UNREADABLE = re.compile("utf-?8|unicode|Conversion Error|Invalid TIME value", re.IGNORECASE)
+
+
+#: How DuckDB makes codes of values.
+FORMS = Forms(raw=raw_sql, word=word_sql, storage=storage)
 
 
 class Unreadable(UsageError):
@@ -53,7 +58,7 @@ def declare(cursor: duckdb.DuckDBPyConnection, schema: Schema, source: Source, *
         values, kinds = prepare(cursor, schema, source)
 
         def write(rows: str) -> Making:
-            sql = select_sql(schema, values, kinds, source=rows)
+            sql = select_sql(schema, values, kinds, source=rows, forms=FORMS)
             return _write(cursor.sql(sql).to_arrow_reader(ROWS_AT_ONCE), schema, stream)
 
         return patiently(source, write)
@@ -100,68 +105,6 @@ def prepare(cursor: duckdb.DuckDBPyConnection, schema: Schema, source: Source) -
     names, types = source_columns(cursor, source)
     kinds = [_kind(column, types[place], source) for column, place in zip(schema.columns, places, strict=True)]
     return [f"s.{identifier(names[place])}" for place in places], kinds
-
-
-def select_sql(
-    schema: Schema,
-    values: list[str],
-    kinds: list[Kind],
-    *,
-    source: str,
-    joins: Sequence[str] = (),
-    beside: Mapping[str, str] | None = None,
-    where: str = "true",
-    places: Collection[int] | None = None,
-    told: bool = True,
-) -> str:
-    """The declared table and, beside each column, what the owner is told about it.
-
-    For persons: further `joins`, other values `beside` by name, a condition, only some `places`, nothing told.
-    """
-    inner, outer, lists = [f"{value} AS {name}" for name, value in (beside or {}).items()], list(beside or {}), []
-    for place, (column, value, kind) in enumerate(zip(schema.columns, values, kinds, strict=True)):
-        if places is not None and place not in places:
-            continue
-        inner.append(f"{raw_sql(column, value, kind, code=f'list_{place}.code')} AS raw_{place}")
-        inner.append(f"{value} IS NOT NULL AS given_{place}")
-        outer.append(f"CAST({_filled(column, place)} AS {storage(column)}) AS stored_{place}")
-        outer += _tellings(column, place) if told else []
-        if isinstance(column, Category):
-            lists.append(f"LEFT JOIN list_{place} ON {word_sql(value, kind)} = list_{place}.word")
-    return "SELECT\n  {}\nFROM (\n  SELECT\n    {}\n  FROM {} AS s\n  {}\n  WHERE {}\n)".format(
-        ",\n  ".join(outer), ",\n    ".join(inner), source, "\n  ".join([*joins, *lists]), where
-    )
-
-
-def _filled(column: Column, place: int) -> str:
-    """A raw code, clamped, or put in place of what did not fit."""
-    raw = f"raw_{place}"
-    match column:
-        case Number() | Moment():
-            # Not least and greatest: they pass over NULL and would turn it into a bound.
-            low, high = bounds(column) or (0, 0)
-            return f"CASE WHEN {raw} < {low} THEN {low} WHEN {raw} > {high} THEN {high} ELSE {raw} END"
-        case Category():
-            if column.other is not None:
-                other = column.values.index(column.other)
-                raw = f"CASE WHEN {raw} IS NULL AND given_{place} THEN {other} ELSE {raw} END"
-            return f"coalesce({raw}, 0)" if column.closed else raw
-        case Boolean():
-            return f"coalesce({raw}, 0)" if column.closed else raw
-        case _:
-            return raw
-
-
-def _tellings(column: Column, place: int) -> list[str]:
-    """Whether a value was given and did not fit, and whether it was clamped."""
-    lost = f"raw_{place} IS NULL AND given_{place}"
-    if isinstance(column, Category) and column.other is not None:
-        lost = "false"
-    told = [f"({lost}) AS nulled_{place}"]
-    if isinstance(column, Number | Moment):
-        low, high = bounds(column) or (0, 0)
-        told.append(f"(raw_{place} < {low} OR raw_{place} > {high}) AS clamped_{place}")
-    return told
 
 
 def _lists(cursor: duckdb.DuckDBPyConnection, schema: Schema) -> None:

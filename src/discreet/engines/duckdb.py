@@ -19,21 +19,23 @@ from typing import Any
 
 import duckdb
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.accounting.region import Region
 from discreet.engines import source as sources
-from discreet.engines.engine import Coded, EngineFailure, Exact, ExactKeys, Integers, Making, Tables
+from discreet.engines.dense import dense
+from discreet.engines.engine import Coded, Engine, EngineFailure, Exact, ExactKeys, Making, Tables
+from discreet.engines.files import Files, folders, path_of
 from discreet.engines.ownership import Ownership
+from discreet.engines.place import Place
 from discreet.engines.source import Source
 from discreet.engines.stored import PERSON, persons_file, working_folder
 from discreet.plan.cells import Axis, Cells, Found
 from discreet.plan.expressions import Expression, Words
 from discreet.plan.relation import Plan, Scan
-from discreet.plan.statistics import Sum
 from discreet.schema.schema import Table
-from discreet.sql.emit import identifier, text_literal
-from discreet.sql.write import HALF, PLACE, Names, count_sql, key_name, keys_sql, places_sql
+from discreet.sql.dialect import DuckDB, identifier, text_literal
+from discreet.sql.emit import Emitter
+from discreet.sql.write import PLACE, Names, Writer, key_name
 
 #: Open databases kept, each for one set of folders.
 _MOST_OPEN = 8
@@ -41,7 +43,7 @@ _MOST_OPEN = 8
 _Databases = dict[tuple[str, ...], duckdb.DuckDBPyConnection]
 
 
-class DuckDBEngine:
+class DuckDBEngine(Files):
     """Makes declared tables as Parquet files and counts in them."""
 
     def __init__(self, *, threads: int | None = None, memory_mb: int = 2048, deadline_s: float = 60.0) -> None:
@@ -54,11 +56,15 @@ class DuckDBEngine:
         self._open: _Databases = {}
         weakref.finalize(self, _close, self._open, os.getpid())
 
-    def columns(self, source: Path) -> Mapping[str, str]:
+    def at(self, address: str) -> Engine:
+        """Itself: see `engines` for others."""
+        return self
+
+    def columns(self, source: str, *, folder: Path) -> Mapping[str, str]:
         """The names of a source's columns and the types proposed for them, for `discreet add`."""
         from discreet.engines.propose import propose
 
-        found = sources.find(str(source), folder=Path())
+        found = sources.find(source, folder=folder)
         with self._cursor({file.parent for file in found.files}) as cursor:
             return propose(cursor, found)
 
@@ -67,7 +73,7 @@ class DuckDBEngine:
         table: Table,
         *,
         folder: Path,
-        target: Path,
+        target: Place,
         key: bytes | None = None,
         tag_key: bytes | None = None,
         path: tuple[Table, ...] = (),
@@ -77,6 +83,7 @@ class DuckDBEngine:
         from discreet.engines.declare import Unreadable, declare
         from discreet.engines.persons import declare_persons
 
+        file = path_of(target)
         ownership = None
         if not table.schema.unit.is_row:
             ownership = Ownership(
@@ -85,42 +92,42 @@ class DuckDBEngine:
 
         def make(connection: duckdb.DuckDBPyConnection, chain: tuple[Source, ...]) -> Making:
             if ownership is None:
-                return declare(connection, table.schema, chain[0], target=target)
-            return declare_persons(connection, ownership, chain, target=target)
+                return declare(connection, table.schema, chain[0], target=file)
+            return declare_persons(connection, ownership, chain, target=file)
 
         path = () if ownership is None else path
         chain = tuple(sources.find(one.source, folder=folder) for one in (table, *path))
         try:
-            with self._cursor(_folders(chain)) if ownership is None else self._alone(chain, target) as connection:
+            with self._cursor(_folders(chain)) if ownership is None else self._alone(chain, file) as connection:
                 return make(connection, chain)
         except Unreadable:
             from discreet.engines.mended import mended
 
-            with working_folder(target) as copies:
+            with working_folder(file) as copies:
                 chain = mended(chain, copies)
-                with self._alone(chain, target) as connection:
+                with self._alone(chain, file) as connection:
                     return make(connection, chain)
 
     def count(self, cells: Cells, region: Region, *, tables: Tables) -> Exact:
         """The exact cells. Fails only as EngineFailure."""
         try:
-            with self._cursor(tables.folders()) as cursor, self._deadline(cursor):
+            with self._cursor(folders(tables)) as cursor, self._deadline(cursor):
                 names = _Named(tables=tables)
                 if cells.found is not None:
                     _register(cursor, cells.found)
                 _publics(cursor, tables)
-                sql = count_sql(cells, region, names=names.names())
+                sql = Writer(emitter=Emitter(dialect=DuckDB()), names=names.names()).count(cells, region)
                 found = cursor.execute(sql, names.files).fetchnumpy()
-            return Exact(_dense(found, cells))
+            return Exact(dense(found, cells))
         except Exception as problem:  # Whatever it is, the question was charged, and the cause may hold a cell.
             raise EngineFailure("the declared table could not be counted") from problem
 
     def coded(self, plan: Plan, axes: tuple[Axis, ...], region: Region, *, tables: Tables) -> Coded:
         """The rows as numbers of cells. Fails only as EngineFailure."""
         try:
-            with self._cursor(tables.folders()) as cursor, self._deadline(cursor):
+            with self._cursor(folders(tables)) as cursor, self._deadline(cursor):
                 names = _Named(tables=tables)
-                sql = places_sql(plan, axes, region, names=names.names())
+                sql = Writer(emitter=Emitter(dialect=DuckDB()), names=names.names()).places(plan, axes, region)
                 found = cursor.execute(sql, names.files).fetchnumpy()
             columns = tuple(np.asarray(found[f"p{turn}"]) for turn in range(len(axes)))
             return Coded(columns, tuple(axis.size for axis in axes))
@@ -132,10 +139,11 @@ class DuckDBEngine:
     ) -> ExactKeys:
         """The keys that exist, sorted, and the exact number of persons of each. Fails only as EngineFailure."""
         try:
-            with self._cursor(tables.folders()) as cursor, self._deadline(cursor):
+            with self._cursor(folders(tables)) as cursor, self._deadline(cursor):
                 names = _Named(tables=tables)
                 _publics(cursor, tables)
-                sql = keys_sql(plan, keys, region, persons=persons, names=names.names())
+                writer = Writer(emitter=Emitter(dialect=DuckDB()), names=names.names())
+                sql = writer.keys(plan, keys, region, persons=persons)
                 rows = cursor.execute(sql, names.files).fetchall()
             counts = np.array([row[-1] for row in rows], dtype=np.int64)
             return ExactKeys(tuple(tuple(row[:-1]) for row in rows), counts)
@@ -273,15 +281,15 @@ class _Named:
     def names(self) -> Names:
         return Names(
             scan=self._scan,
-            persons=lambda scan: self._parquet(persons_file(self._tables.file(scan))),
+            persons=lambda scan: self._parquet(persons_file(path_of(self._tables.file(scan)))),
             public=lambda join: f"public_{join.place}",
         )
 
     def _scan(self, scan: Scan) -> str:
         if scan.roster:
-            persons = self._parquet(persons_file(self._tables.file(scan)))
+            persons = self._parquet(persons_file(path_of(self._tables.file(scan))))
             return f'(SELECT number AS {identifier(PERSON)}, "rows" FROM {persons})'
-        return self._parquet(self._tables.file(scan))
+        return self._parquet(path_of(self._tables.file(scan)))
 
     def _parquet(self, file: Path) -> str:
         path = glob.escape(str(file))
@@ -306,35 +314,3 @@ def _register(cursor: duckdb.DuckDBPyConnection, found: Found) -> None:
 def _publics(cursor: duckdb.DuckDBPyConnection, tables: Tables) -> None:
     for place, rows in tables.publics.items():
         cursor.register(f"public_{place}", rows)
-
-
-def _dense(found: Mapping[str, Any], cells: Cells) -> tuple[Integers, ...]:
-    """Every cell of every statistic, those without rows too."""
-    places = np.asanyarray(found["cell"])
-    if np.ma.isMaskedArray(places) or (len(places) and not 0 <= places.min() <= places.max() < cells.size):
-        raise ValueError("a row in a cell that does not exist")
-    return tuple(
-        _spread(places, _sums(found, place, statistic.grain), cells.size)
-        if isinstance(statistic, Sum)
-        else _spread(places, np.asarray(found[f"s{place}"], dtype=np.int64), cells.size)
-        for place, statistic in enumerate(cells.statistics)
-    )
-
-
-def _spread(places: NDArray[Any], values: Integers, size: int) -> Integers:
-    exact_values: NDArray[Any] = np.zeros(size, dtype=values.dtype)
-    exact_values[places] = values
-    return exact_values
-
-
-def _sums(found: Mapping[str, Any], place: int, grain: int) -> Integers:
-    """floor((high * 2^62 + low) / grain), in 64 bits where it fits."""
-    high = np.asarray(found[f"high{place}"], dtype=np.int64)
-    low = np.asarray(found[f"low{place}"], dtype=np.int64)
-    bits = grain.bit_length() - 1
-    if not high.any():
-        return low >> bits
-    wide = [(int(upper) * 2**HALF + int(lower)) >> bits for upper, lower in zip(high, low, strict=True)]
-    if max(map(abs, wide)) < 2**62:
-        return np.array(wide, dtype=np.int64)
-    return np.array(wide, dtype=object)

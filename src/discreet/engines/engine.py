@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting.region import Region, Value
+from discreet.engines.header import Header
+from discreet.engines.place import Place
 from discreet.plan.cells import Axis, Cells
 from discreet.plan.expressions import Expression
 from discreet.plan.relation import Plan, Scan
@@ -23,6 +25,9 @@ Integers = NDArray[np.int64] | NDArray[np.object_]
 
 #: So many counted cells are kept beside coded rows: a program scores the same marginals in every round.
 _MOST_KEPT = 2**25
+
+#: Rows are counted so many at a time: the numbers of their cells stay in the processor's cache, not beside all rows.
+_ROWS_AT_ONCE = 2**18
 
 
 class EngineFailure(Exception):
@@ -60,6 +65,16 @@ class ExactKeys(_Secret):
         self.exact_persons = exact_persons
 
 
+class ExactPersons(_Secret):
+    """The tags of persons, an Arrow array of 16 bytes each, and the exact number of rows of each."""
+
+    __slots__ = ("exact_rows", "exact_tags")
+
+    def __init__(self, exact_tags: Any, exact_rows: NDArray[np.int64]) -> None:
+        self.exact_tags = exact_tags
+        self.exact_rows = exact_rows
+
+
 class Coded(_Secret):
     """The rows of a declared table as numbers of cells, a column for each axis. Exact: only a program counts in it."""
 
@@ -86,11 +101,16 @@ class Coded(_Secret):
         cells = math.prod(self.sizes[place] for place in places)
         if not places:
             return np.array([len(self.exact_columns[0])], dtype=np.int64)
-        number: NDArray[Any] = self.exact_columns[places[0]].astype(np.int64 if cells >= 2**31 else np.int32)
-        for place in places[1:]:
-            np.multiply(number, self.sizes[place], out=number)
-            np.add(number, self.exact_columns[place], out=number)
-        return np.bincount(number, minlength=cells)
+        exact_counts = np.zeros(cells, dtype=np.int64)
+        at_once = max(_ROWS_AT_ONCE, cells)
+        for start in range(0, len(self.exact_columns[0]), at_once):
+            columns = [self.exact_columns[place][start : start + at_once] for place in places]
+            number = columns[0].astype(np.int64)
+            for place, column in zip(places[1:], columns[1:], strict=True):
+                np.multiply(number, self.sizes[place], out=number)
+                np.add(number, column, out=number)
+            exact_counts += np.bincount(number, minlength=cells)
+        return exact_counts
 
     def merged(self, groups: tuple[NDArray[np.int64], ...]) -> Coded:
         """The same rows over coarser cells: cell c of axis i becomes `groups[i][c]`."""
@@ -112,16 +132,30 @@ def _is_same(group: NDArray[np.int64]) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tables:
-    """Where the tables of a question lie: declared ones by version, public ones, coded, by the place of their join."""
+    """Where the tables of a question lie: declared ones by version, public ones, coded, by the place of their join.
 
-    files: Mapping[Scan, Path]
+    All declared ones lie on one engine, whose address is `engine`.
+    """
+
+    files: Mapping[Scan, Place]
     publics: Mapping[int, Any] = field(default_factory=dict)
+    engine: str = "duckdb"
 
-    def file(self, scan: Scan) -> Path:
+    def file(self, scan: Scan) -> Place:
         return self.files[scan]
 
-    def folders(self) -> set[Path]:
-        return {file.parent for file in self.files.values()}
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace:
+    """By what a source is known again. For the owner alone: an exact size in bytes tells of one row.
+
+    `same`: equal in part where two sources are one, whatever they are called. `files`: those that can be compared.
+    `state`: another one when rows have changed, where `same` would not tell.
+    """
+
+    same: tuple[str, ...]
+    files: tuple[Path, ...] = ()
+    state: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,31 +176,68 @@ class Making:
 
 
 class Engine(Protocol):
-    """Makes declared tables and counts in them."""
+    """Makes declared tables and counts in them, where the data lives. Only whole numbers come back from a question.
 
-    def columns(self, source: Path) -> Mapping[str, str]:
+    A source is what the owner wrote: files relative to `folder`, or a table's name on the engine. Messages about
+    it are for the owner; they name files, tables and columns, never a cell.
+    """
+
+    #: What the names of its declared tables end in.
+    ending: str
+
+    def at(self, address: str) -> Engine:
+        """The engine at an address of discreet.toml: itself, where it is but one."""
+
+    def header(self, source: str, *, folder: Path) -> Header:
+        """The names of a source's columns. Reads no row."""
+
+    def columns(self, source: str, *, folder: Path) -> Mapping[str, str]:
         """The names of a source's columns and the types proposed for them, for `discreet add`."""
+
+    def trace(self, source: str, *, folder: Path) -> Trace:
+        """By what the source is known again."""
+
+    def rows(self, source: str, names: Sequence[str], *, folder: Path) -> Iterator[Sequence[Any]]:
+        """The rows of a public source, these columns in this order, as `values.code_of` takes them."""
+
+    def place(self, name: str, *, folder: Path) -> Place:
+        """Where the declared table of this name lies; `folder` is the project's, for tables that are files."""
 
     def declare(
         self,
         table: Table,
         *,
         folder: Path,
-        target: Path,
+        target: Place,
         key: bytes | None = None,
         tag_key: bytes | None = None,
         path: tuple[Table, ...] = (),
         forgotten: Collection[bytes] = (),
     ) -> Making:
-        """Make the declared table of `table` (sources are relative to `folder`) at `target`.
+        """Make the declared table of `table` (its sources are relative to `folder`) at `target`, a new name.
 
         Persons with many rows need two keys of 32 bytes, `key` to pick rows and `tag_key` to tag persons (see
         `keyed`), and the tables on the `path` to them, nearest first; those whose tags are `forgotten` are left
-        out. Their side file lies beside the table: `stored.persons_file`.
+        out. What is not whole is not there.
         """
 
+    def ready(self, tables: Tables) -> None:
+        """Refuse, before anything is charged, where the tables of a question are not there or cannot be reached.
+
+        It reads no row, so that what it says tells of nobody.
+        """
+
+    def erase(self, place: Place, tags: Collection[bytes]) -> int:
+        """Erase the persons of these tags from a declared table of persons; how many they were. See `forget`."""
+
+    def persons(self, place: Place) -> ExactPersons:
+        """The persons of a declared table: their tags, and how many rows each had before truncation."""
+
+    def drop(self, place: Place) -> None:
+        """Take away a declared table that no ledger names, where it is there."""
+
     def count(self, cells: Cells, region: Region, *, tables: Tables) -> Exact:
-        """The exact cells; units outside `region` are in none."""
+        """The exact cells; units outside `region` are in none. Fails only as EngineFailure, as do the next two."""
 
     def coded(self, plan: Plan, axes: tuple[Axis, ...], region: Region, *, tables: Tables) -> Coded:
         """The rows as numbers of cells; units outside `region` have none, nor has a row outside an axis."""

@@ -3,31 +3,41 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from discreet.engines.source import find
+from discreet.engines.engine import Engine, Trace
 from discreet.errors import DiscreetError
 
 _CHUNK = 1 << 20
 
 
-def fingerprint(source: str, *, folder: Path, seal: Callable[[str], str]) -> dict[str, Any]:
-    """Sealed sizes and times of a source's files: a change shows, and a moved file is known again.
+def trace_of(source: str, *, folder: Path, engine: Engine) -> Trace:
+    """By what a source is known again; nothing where it cannot be reached."""
+    try:
+        return engine.trace(source, folder=folder)
+    except (DiscreetError, OSError):
+        return Trace(same=())
+
+
+def fingerprint(trace: Trace, *, seal: Callable[[str], str]) -> dict[str, Any]:
+    """What a version keeps of its source: a change shows, and a moved file is known again.
 
     Sealed, because an exact size in bytes tells of one row, and a ledger may be handed to outsiders.
     """
+    state = {"state": seal(trace.state)} if trace.state else {}
+    return {"files": [seal(part) for part in trace.same], **state}
+
+
+def shared(one: Trace, two: Trace) -> bool:
+    """Whether two sources are one, at least in part: by the same name, through a link, or as a copy."""
+    if not one.files and not two.files:
+        return bool(set(one.same) & set(two.same))
     try:
-        stamps = find(source, folder=folder).stamp()
-    except (DiscreetError, OSError):
-        return {"files": []}
-    return {"files": [seal(f"{size} {time}") for size, time, *_ in stamps]}
-
-
-def shared(left: Iterable[Path], right: Iterable[Path]) -> bool:
-    """Whether two sources share a file: the same one by any path, or a copy of it."""
-    return any(one.samefile(two) or _copy(one, two) for one in left for two in right)
+        return any(mine.samefile(other) or _copy(mine, other) for mine in one.files for other in two.files)
+    except OSError:
+        return False
 
 
 def _copy(one: Path, two: Path) -> bool:

@@ -13,9 +13,11 @@ import numpy as np
 
 from discreet.accounting.region import Region, Value
 from discreet.engines import source as sources
-from discreet.engines.engine import Coded, EngineFailure, Exact, ExactKeys, Making, Tables, narrowest
+from discreet.engines.engine import Coded, Engine, EngineFailure, Exact, ExactKeys, Making, Tables, narrowest
+from discreet.engines.files import Files, path_of
 from discreet.engines.memory_count import Counting
 from discreet.engines.ownership import Ownership
+from discreet.engines.place import Place
 from discreet.engines.stored import arrow_schema, bounds, check_declarable, new_file
 from discreet.engines.values import Given, code_of, propose, rows
 from discreet.plan.cells import Axis, Cells
@@ -27,19 +29,23 @@ from discreet.schema.schema import Table
 Record = Mapping[str, Value | None]
 
 
-class MemoryEngine:
+class MemoryEngine(Files):
     """Makes declared tables row by row and counts them row by row."""
 
-    def columns(self, source: Path) -> Mapping[str, str]:
+    def at(self, address: str) -> Engine:
+        """Itself."""
+        return self
+
+    def columns(self, source: str, *, folder: Path) -> Mapping[str, str]:
         """The names of a source's columns and the types proposed for them, for `discreet add`."""
-        return propose(sources.find(str(source), folder=Path()))
+        return propose(sources.find(source, folder=folder))
 
     def declare(
         self,
         table: Table,
         *,
         folder: Path,
-        target: Path,
+        target: Place,
         key: bytes | None = None,
         tag_key: bytes | None = None,
         path: tuple[Table, ...] = (),
@@ -55,14 +61,14 @@ class MemoryEngine:
             ownership = Ownership(
                 table=table, path=path, key=key or b"", tag_key=tag_key or b"", forgotten=frozenset(forgotten)
             )
-            return declare_persons(ownership, folder=folder, target=target)
+            return declare_persons(ownership, folder=folder, target=path_of(target))
         check_declarable(table.schema)
         source = sources.find(table.source, folder=folder)
         columns = {column: source.place(column.name) for column in table.schema.columns}
         records: list[Record] = []
         nulled: Counter[str] = Counter()
         clamped: Counter[str] = Counter()
-        with new_file(target) as stream, source.at_rest():
+        with new_file(path_of(target)) as stream, source.at_rest():
             for row in rows(source):
                 given = {column: row[place] for column, place in columns.items()}
                 records.append({column.name: stored(column, value) for column, value in given.items()})

@@ -12,6 +12,7 @@ import numpy as np
 
 from discreet.accounting.region import Region, Value
 from discreet.engines.engine import Integers, Tables
+from discreet.engines.files import path_of
 from discreet.engines.stored import PERSON, persons_file
 from discreet.plan.cells import Axis, Cells
 from discreet.plan.evaluate import holds, value
@@ -91,10 +92,10 @@ class Counting:
         """The rows of a plan. `asked`: the table asked about lies below, and only its region counts."""
         match plan:
             case Scan(roster=True):
-                persons = self._file(persons_file(self.tables.file(plan)))
+                persons = self._file(persons_file(path_of(self.tables.file(plan))))
                 return [{PERSON: row["number"], "rows": row["rows"]} for row in persons]
             case Scan():
-                rows = self._file(self.tables.file(plan))
+                rows = self._file(path_of(self.tables.file(plan)))
                 return [row for row in rows if not asked or row in self.region]
             case Filter(source=source, where=where):
                 return [row for row in self.rows(source, asked=asked) if holds(where, row)]
@@ -137,7 +138,7 @@ class Counting:
         return _joined(self.rows(plan.source, asked=asked), others, matches, empty if plan.outer else None)
 
     def _tags(self, scan: Scan) -> dict[int, bytes]:
-        return {row["number"]: row["tag"] for row in self._file(persons_file(self.tables.file(scan)))}
+        return {row["number"]: row["tag"] for row in self._file(persons_file(path_of(self.tables.file(scan))))}
 
     def _per_person(self, plan: PerPerson, *, asked: bool) -> list[Record]:
         groups: dict[tuple[Any, ...], list[Record]] = {}

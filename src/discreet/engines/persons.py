@@ -31,6 +31,7 @@ from discreet.engines.declare import Tally, patiently, readable, stored_columns
 from discreet.engines.engine import Making
 from discreet.engines.keyed import digest_sql, pads, secret_sql, tag_sql
 from discreet.engines.ownership import Ownership
+from discreet.engines.select import select_sql
 from discreet.engines.source import Source
 from discreet.engines.stored import arrow_schema, new_pair, persons_schema
 from discreet.engines.through import Reach, reach
@@ -188,11 +189,12 @@ class _Owned:
     ) -> str:
         """The source's rows in codes, joined to persons, where told to, by their keys."""
         joins = [*self.reach.joins, *([f"{join} ON {self.reach.met(join.split()[-1])}"] if join else [])]
-        return declare.select_sql(
+        return select_sql(
             self.ownership.schema,
             self.values,
             self.kinds,
             source=rows,
+            forms=declare.FORMS,
             joins=joins,
             beside=beside,
             where=where,

@@ -11,7 +11,7 @@ from discreet.engines.conversion import DAY, Kind, kind_of, matches, raw_sql
 from discreet.engines.declare import Unreadable, readable, source_columns, source_sql
 from discreet.engines.source import Source
 from discreet.schema.column import Column, Moment, Number
-from discreet.sql.emit import identifier
+from discreet.sql.dialect import identifier
 
 #: How many rows of a CSV are looked at. A later value that does not fit is NULL, and the owner is told.
 ROWS_LOOKED_AT = 20_000

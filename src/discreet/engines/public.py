@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from discreet.engines import source as sources
-from discreet.engines.values import code_of, rows
+from discreet.engines.engine import Engine
+from discreet.engines.values import code_of
 from discreet.errors import UsageError
 from discreet.schema.column import Category, Column, Moment, Number, Text
 from discreet.schema.schema import Table
@@ -17,16 +17,14 @@ from discreet.sql.catalog import PublicTable
 MOST_ROWS = 1_000_000
 
 
-def load(table: Table, *, folder: Path) -> PublicTable:
+def load(table: Table, *, folder: Path, engine: Engine) -> PublicTable:
     """Read a public table: texts become categories, numbers get the bounds that they have."""
-    source = sources.find(table.source, folder=folder)
-    places = {column: source.place(column.name) for column in table.schema.columns}
-    values: dict[Column, list[Any]] = {column: [] for column in places}
-    for number, row in enumerate(rows(source)):
+    values: dict[Column, list[Any]] = {column: [] for column in table.schema.columns}
+    for number, row in enumerate(engine.rows(table.source, [column.name for column in values], folder=folder)):
         if number >= MOST_ROWS:
             raise UsageError(f"public table {table.name!r} has more than {MOST_ROWS:,} rows")
-        for column, place in places.items():
-            values[column].append(code_of(column, row[place]))
+        for column, value in zip(values, row, strict=True):
+            values[column].append(code_of(column, value))
     columns, codes = [], {}
     for column, given in values.items():
         made, coded = _coded(column, given)

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Literal, TextIO, cast
 
+from discreet.engines.header import Header
 from discreet.errors import SchemaError, UsageError
-from discreet.schema.schema import closest
 
 DELIMITERS = (",", ";", "\t", "|")
 
@@ -29,42 +29,14 @@ _PARQUET = b"PAR1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
-    """The files behind a table, in the order of their names, and the names of their columns in file order."""
+class Source(Header):
+    """The files behind a table, in the order of their names."""
 
-    shown: str
     files: tuple[Path, ...]
     kind: Literal["csv", "parquet"]
-    names: tuple[str, ...]
     delimiter: str = ","
     #: A copy, in which every cell can be read.
     mended: bool = False
-
-    def place(self, name: str) -> int:
-        """Which column of the file a declared name means: the same name, or the same but for capital letters."""
-        same = [place for place, known in enumerate(self.names) if known == name]
-        places = same or [place for place, known in enumerate(self.names) if known.lower() == name.lower()]
-        if not places:
-            raise SchemaError(
-                f"{self.shown} has no column {name!r}", hint=closest(name, [known for known in self.names if known])
-            )
-        if len(places) > 1:
-            raise SchemaError(
-                f"{self.shown} has {len(places)} columns that could be {name!r}", hint="give each its own name"
-            )
-        return places[0]
-
-    def distinct_names(self) -> tuple[str, ...]:
-        """The names that can be declared. A column without a name cannot be (a table's unnamed index)."""
-        seen: dict[str, str] = {}
-        for name in filter(None, self.names):
-            if name.lower() in seen:
-                raise SchemaError(
-                    f"{self.shown}: columns {seen[name.lower()]!r} and {name!r} have the same name, capitals aside",
-                    hint="rename one of them",
-                )
-            seen[name.lower()] = name
-        return tuple(seen.values())
 
     @contextmanager
     def at_rest(self) -> Iterator[None]:

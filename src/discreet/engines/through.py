@@ -18,7 +18,7 @@ from discreet.engines.declare import patiently, readable, source_columns
 from discreet.engines.ownership import Ownership
 from discreet.engines.source import Source
 from discreet.errors import SchemaError
-from discreet.sql.emit import identifier
+from discreet.sql.dialect import identifier
 
 _WHOLE = {
     *("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"),

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 import duckdb
 import pyarrow as pa
 
-from discreet.sql.emit import text_literal
+from discreet.sql.dialect import text_literal
 
 #: Rows in one group of the file: large enough to scan fast, small enough to share among threads.
 ROWS_AT_ONCE = 122_880

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from discreet import exact
 from discreet.errors import ProjectError, SchemaError, UsageError
+from discreet.schema.address import DEFAULT, check_address
 from discreet.schema.column import Boolean, Category, Column, Moment, Number, Text, moment_code
 from discreet.schema.path import path_of
 from discreet.schema.schema import Budget, Schema, Table, check_invariants, closest, read_invariants
@@ -166,9 +167,7 @@ def read_table(name: str, data: Any, *, populations: Mapping[str, Any] | None = 
         raise SchemaError(f"{where} is public and has a budget", hint="take one of the two away")
     if public and schema.invariants:
         raise SchemaError(f"{where} is public and has invariants", hint="take one of the two away")
-    engine = data.get("engine", "duckdb")
-    if engine != "duckdb":
-        raise SchemaError(f"{where} engine {str(engine)[:40]!r} is not known yet", hint='engine = "duckdb"')
+    engine = check_address(data.get("engine", DEFAULT), where=where)
     return Table(schema=schema, source=source, engine=engine, public=public, population=population, budget=budget)
 
 

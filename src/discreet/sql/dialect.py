@@ -2,7 +2,7 @@
 
 Guarantee: no form written here fails on any row of a declared table, and each has the value that
     `plan.evaluate` defines, in every dialect.
-Because: see `emitting` for arithmetic, `postgres` for PostgreSQL's forms, docs/engines/postgres-matrix.md for what
+Because: see `emit` for arithmetic, `postgres` for PostgreSQL's forms, docs/engines/postgres-matrix.md for what
     was tried. A dialect is asked for forms of values that are already whole numbers or texts of its own.
 
 Numbers here have two widths: 64 bits, and one that holds 120 bits. A `wide` form has operands of the second.
@@ -30,6 +30,9 @@ class Dialect(Protocol):
     #: Whether grouping by the text of a code is quick, because files hold dictionaries of it.
     dictionaries: bool
 
+    def identifier(self, name: str) -> str:
+        """A quoted name, which nothing in it can end."""
+
     def text(self, literal: str) -> str:
         """A text literal that the engine `can_hold`."""
 
@@ -44,6 +47,24 @@ class Dialect(Protocol):
 
     def text_column(self, name: str) -> str:
         """A quoted column of text, which compares bytewise."""
+
+    def wide_column(self, name: str) -> str:
+        """A quoted column of whole numbers, of either width, to be compared with literals beyond 64 bits."""
+
+    def negated(self, number: str, *, wide: bool) -> str:
+        """0 less a number."""
+
+    def absolute(self, number: str, *, wide: bool) -> str:
+        """A number's distance from 0."""
+
+    def remainder(self, left: str, right: str, *, wide: bool) -> str:
+        """What `quotient` leaves, with the sign of `left`. It may bind no tighter than a product."""
+
+    def total(self, number: str, told: str, *, most: int) -> str:
+        """The sum of a column of numbers, each at most `most` from 0; `told` is the FILTER, or nothing.
+
+        NULL of nothing; exact, and never an error, for as many rows as any table has.
+        """
 
     def quotient(self, left: str, right: str, *, wide: bool) -> str:
         """left over right, cut towards zero. It may bind no tighter than a product; so may `left`."""
@@ -92,15 +113,16 @@ class Dialect(Protocol):
 
 
 class DuckDB:
-    """DuckDB: what `emit` has always written."""
+    """DuckDB's forms, which are also what `explain` shows."""
 
     name, big, huge, null = "duckdb", "BIGINT", "HUGEINT", "NULL"
     dictionaries = True
 
+    def identifier(self, name: str) -> str:
+        return identifier(name)
+
     def text(self, literal: str) -> str:
-        """A NUL, which SQL text cannot hold, is written by its number."""
-        parts = [quoted(part) for part in literal.split("\0")]
-        return parts[0] if len(parts) == 1 else "(" + " || chr(0) || ".join(parts) + ")"
+        return text_literal(literal)
 
     def can_hold(self, literal: str) -> bool:
         return True
@@ -114,6 +136,21 @@ class DuckDB:
 
     def text_column(self, name: str) -> str:
         return name
+
+    def wide_column(self, name: str) -> str:
+        return name
+
+    def negated(self, number: str, *, wide: bool) -> str:
+        return f"(-{number})"
+
+    def absolute(self, number: str, *, wide: bool) -> str:
+        return f"abs({number})"
+
+    def remainder(self, left: str, right: str, *, wide: bool) -> str:
+        return f"{left} % {right}"
+
+    def total(self, number: str, told: str, *, most: int) -> str:
+        return f"sum({number}){told}"
 
     def quotient(self, left: str, right: str, *, wide: bool) -> str:
         return f"{left} // {right}"
@@ -162,6 +199,25 @@ class DuckDB:
 
     def numbers(self, size: int) -> str:
         return "UTINYINT" if size <= 1 << 8 else "USMALLINT" if size <= 1 << 16 else "UINTEGER"
+
+
+def identifier(name: str) -> str:
+    """A quoted name.
+
+    >>> print(identifier('a "b" c'))
+    "a ""b"" c"
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
+def text_literal(text: str) -> str:
+    """A text for DuckDB; a NUL, which SQL text cannot hold, by its number.
+
+    >>> print(text_literal("it's"), text_literal("a" + chr(0)))
+    'it''s' ('a' || chr(0) || '')
+    """
+    parts = [quoted(part) for part in text.split("\0")]
+    return parts[0] if len(parts) == 1 else "(" + " || chr(0) || ".join(parts) + ")"
 
 
 def quoted(text: str) -> str:

@@ -10,6 +10,7 @@ what stands before it: t < p NUL q exactly where t <= p, for every t without NUL
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import pairwise
@@ -17,7 +18,7 @@ from itertools import pairwise
 from discreet.plan.calendar import PartUnit, StartUnit
 from discreet.plan.evaluate import lower, upper
 from discreet.plan.expressions import Sides
-from discreet.sql.dialect import EPOCH, quoted
+from discreet.sql.dialect import EPOCH, identifier, quoted
 
 #: What every session is set to before it runs SQL of ours. Timeouts and limits are the engine's to add.
 SESSION = {
@@ -37,6 +38,8 @@ SESSION = {
     "jit": "off",
 }
 
+_MOST_NAME = 63
+
 #: Where blocks of characters begin. Blocks without a letter that has a small and a capital form are left out, so
 #: that punctuation, Chinese, Korean and emoji are not looked up; above the last there is none.
 _BLOCKS = (
@@ -50,6 +53,9 @@ class PostgreSQL:
 
     name, big, huge, null = "postgresql", "BIGINT", "NUMERIC", "CAST(NULL AS INTEGER)"
     dictionaries = False
+
+    def identifier(self, name: str) -> str:
+        return identifier(_within(name))
 
     def text(self, literal: str) -> str:
         if not self.can_hold(literal):
@@ -69,6 +75,23 @@ class PostgreSQL:
 
     def text_column(self, name: str) -> str:
         return f'({name} COLLATE "C")'
+
+    def wide_column(self, name: str) -> str:
+        # A literal beyond 64 bits is NUMERIC by itself, and so becomes what it is compared with.
+        return name
+
+    def negated(self, number: str, *, wide: bool) -> str:
+        return f"(-{number})"
+
+    def absolute(self, number: str, *, wide: bool) -> str:
+        return f"abs({number})"
+
+    def remainder(self, left: str, right: str, *, wide: bool) -> str:
+        return f"{left} % {right}"
+
+    def total(self, number: str, told: str, *, most: int) -> str:
+        # Of BIGINT it is NUMERIC, which has no end that rows could reach.
+        return f"sum({number}){told}"
 
     def quotient(self, left: str, right: str, *, wide: bool) -> str:
         # `/` of numerics has a fraction, of which the last digits are rounded; div has none and is exact.
@@ -138,6 +161,18 @@ class PostgreSQL:
 
     def numbers(self, size: int) -> str:
         return "SMALLINT" if size <= 1 << 15 else "INTEGER" if size <= 1 << 31 else "BIGINT"
+
+
+def _within(name: str) -> str:
+    """A name of at most 63 bytes: longer ones the server cuts off, and two that begin alike would be one.
+
+    >>> _within("age"), len(_within("discreet:0." + "x" * 63))
+    ('age', 63)
+    """
+    if len(name.encode()) <= _MOST_NAME:
+        return name
+    mark = hashlib.sha256(name.encode()).hexdigest()[:20]
+    return f"{name.encode()[: _MOST_NAME - 1 - len(mark)].decode(errors='ignore')} {mark}"
 
 
 def _changed(text: str, function: str, change: Callable[[str], str]) -> str:

@@ -18,7 +18,6 @@ from discreet.inference.reconcile.pricing import Pricing
 from inference.reconcile.question_log import DOMAIN, People, QuestionLog, measured
 from inference.reconcile.small_worlds import SmallWorld, small_world
 
-WORLDS = 500
 
 
 def least_distance(world: SmallWorld, values: np.ndarray) -> float:
@@ -40,11 +39,21 @@ def side(name: str, *codes: int) -> Region:
     return Region((Box({name: Allowed.of(codes)}),))
 
 
-@pytest.mark.parametrize("part", range(4))
-def test_tables_against_all_atoms(part: int) -> None:
+@pytest.mark.parametrize("seeds", [range(200), range(200, 400)], ids=str)
+def test_tables_against_all_atoms(seeds: range) -> None:
+    check_tables(seeds)
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("seeds", [range(start, start + 500) for start in range(400, 4400, 500)], ids=str)
+def test_many_tables_against_all_atoms(seeds: range) -> None:
+    check_tables(seeds)
+
+
+def check_tables(seeds: range) -> None:
     """The nearest table's distance is proved by looking at every atom; that of numbers alone is below, mostly equal."""
     tight = 0
-    for seed in range(WORLDS * part, WORLDS * (part + 1)):
+    for seed in seeds:
         world = small_world(seed)
         known = Known(world.measured, world.domain)
         found = table(known, near=1e-9)
@@ -54,7 +63,7 @@ def test_tables_against_all_atoms(part: int) -> None:
         bound = positive(known).bound
         assert bound <= found.distance + 1e-9 * (1.0 + best), seed
         tight += bound >= best - 1e-9 * (1.0 + best)
-    assert tight > 0.9 * WORLDS
+    assert tight > 0.9 * len(seeds)
 
 
 def test_a_table_gives_its_numbers() -> None:

@@ -30,7 +30,9 @@ def laid(project, text):
     table = project.table("people")
     version = Version(table="people", number=1, population="people", schema=table.schema, file="")
     told = read_told(plan(project.folder, text))
-    return lay_out(told, version, lambda name: load(project.table(name), folder=project.folder))
+    return lay_out(
+        told, version, lambda name: load(project.table(name), folder=project.folder, engine=project.curator.engine)
+    )
 
 
 def with_work(text=PLAN):

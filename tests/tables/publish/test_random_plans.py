@@ -96,7 +96,11 @@ def test_what_is_accepted_adds_up(tmp_path, seed):
     for turn in range(40):
         try:
             told = read_told(random_plan(generator))
-            layout = lay_out(told, version, lambda name: load(project.table(name), folder=project.folder))
+            layout = lay_out(
+                told,
+                version,
+                lambda name: load(project.table(name), folder=project.folder, engine=project.curator.engine),
+            )
         except DiscreetError as problem:
             assert problem.exit_code in (2, 3)
             continue

@@ -16,6 +16,7 @@ import pytest
 
 from discreet.engines.counted import Counted
 from discreet.engines.duckdb import DuckDBEngine
+from discreet.engines.files import read_persons
 from discreet.engines.stored import persons_file
 from discreet.schema.column import Category
 from discreet.schema.schema import Schema, Table
@@ -72,7 +73,7 @@ def steps(files, left_out, limit, step: Step) -> np.ndarray:
 
 
 def honest(state: Counted, file: Path, limit: int) -> Counted:
-    return state.advanced(file, limit=limit, forgotten=())
+    return state.advanced(read_persons(file), limit=limit, forgotten=())
 
 
 def problems(files, limit, step: Step) -> list[str]:
@@ -104,7 +105,7 @@ def test_nobody_moves_the_stream_by_more_than_is_charged_and_somebody_by_as_much
 
 def forgetful(state: Counted, file: Path, limit: int) -> Counted:
     """Counts every version anew."""
-    fresh = Counted.nobody("r-x", "t").advanced(file, limit=limit, forgotten=())
+    fresh = Counted.nobody("r-x", "t").advanced(read_persons(file), limit=limit, forgotten=())
     return Counted(
         stream="r-x",
         table="t",
@@ -115,12 +116,12 @@ def forgetful(state: Counted, file: Path, limit: int) -> Counted:
 
 
 def unbounded(state: Counted, file: Path, limit: int) -> Counted:
-    return state.advanced(file, limit=10**6, forgotten=())
+    return state.advanced(read_persons(file), limit=10**6, forgotten=())
 
 
 def by_size(state: Counted, file: Path, limit: int) -> Counted:
     """What one person adds depends on how many others there are."""
-    after = state.advanced(file, limit=limit, forgotten=())
+    after = state.advanced(read_persons(file), limit=limit, forgotten=())
     last = after.exact_steps[-1] // 2 * 2
     return Counted(
         stream="r-x",

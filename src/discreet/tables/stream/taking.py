@@ -26,7 +26,6 @@ from discreet.curator import Curator, Version
 from discreet.engines import counted
 from discreet.engines.counted import Counted
 from discreet.engines.person_keys import MARK
-from discreet.engines.stored import persons_file
 from discreet.errors import DiscreetError, LedgerFault, LedgerLocked, QueryFailed, UsageError
 from discreet.ledger.records import Stream as Held
 from discreet.ledger.rows import open_stream
@@ -100,7 +99,7 @@ def _drawn(
     forgotten = curator.ledger.state.tombstones(part["table"] for part in held.of["whose"])
     try:
         after = before.advanced(
-            persons_file(curator.folder / version.file),
+            curator.persons(version),
             limit=min(held.of["contributions"], version.schema.unit.rows),
             forgotten=[bytes.fromhex(tag) for tag in forgotten],
         )

@@ -1,9 +1,9 @@
 """Questions in PostgreSQL: the law of neighbours, and the reference's cells, integer for integer."""
 
 import pytest
+from engines.served import served
 
 from discreet.sql.postgres import PostgreSQL
-from engines.served import served
 from laws.test_neighbours import run
 from laws.worlds import loud_worlds
 

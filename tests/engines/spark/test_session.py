@@ -8,9 +8,9 @@ import socket
 from decimal import Decimal
 
 import pytest
+from discreet.engines.spark_session import MEANINGS, PINNED, check_reachable, sentence, session, unmeant
 
 from discreet.engines import spark_session as module
-from discreet.engines.spark_session import MEANINGS, PINNED, check_reachable, sentence, session, unmeant
 from discreet.errors import UsageError
 from discreet.plan.evaluate import lower, upper
 

@@ -37,6 +37,7 @@ PINNED: Mapping[str, str] = {
     "spark.sql.caseSensitive": "true",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.timestampType": "TIMESTAMP_LTZ",
+    "spark.sql.variable.substitute": "false",  # else ${...} in a literal is a setting, or the process's environment
     "spark.sql.parser.escapedStringLiterals": "false",  # a backslash in a literal is written twice
     "spark.sql.legacy.consecutiveStringLiterals.enabled": "false",  # else 'it''s' is its
     "spark.sql.decimalOperations.allowPrecisionLoss": "true",  # wide quotients have 32 digits
@@ -153,7 +154,7 @@ def silence_java(session: Session) -> None:
 
     Of Spark Connect there is none here: the server's log is its owner's, and quotes cells unless they close it.
     """
-    java = getattr(session, "_jvm", None) if not _is_remote(session) else None
+    java = getattr(session, "_jvm", None) if not is_remote(session) else None
     if java is None:
         return
     session.sparkContext.setLogLevel("OFF")
@@ -228,5 +229,6 @@ def _connected(engine: str) -> Session:
     return import_module("pyspark.sql").SparkSession.builder.remote(engine).create()
 
 
-def _is_remote(session: Session) -> bool:
+def is_remote(session: Session) -> bool:
+    """Whether the driver is a server's, through Spark Connect."""
     return type(session).__module__.startswith("pyspark.sql.connect")

@@ -14,13 +14,10 @@ from discreet.engines.engine import Exact, ExactKeys
 from discreet.engines.stored import PERSON, persons_file
 from discreet.errors import Refused
 from discreet.plan.expressions import Words
-from discreet.sql import write
-from discreet.sql.dialect import DuckDB
-from discreet.sql.emit import identifier
-from discreet.sql.emitting import Emitter
+from discreet.sql.dialect import identifier
+from discreet.sql.emit import Emitter
 from discreet.sql.postgres import SESSION, PostgreSQL
-from discreet.sql.write import PLACE, SHOWN, Names, key_name
-from discreet.sql.writing import Writer
+from discreet.sql.write import PLACE, Names, Writer, key_name
 
 _TYPES = {pa.int32(): "INTEGER", pa.int64(): "BIGINT", pa.string(): 'TEXT COLLATE "C"'}
 
@@ -35,7 +32,7 @@ def served() -> Iterator["Served"]:
 
 
 class Served:
-    """Counts in PostgreSQL, and checks on the way that for DuckDB the writer writes what it always wrote."""
+    """Counts in PostgreSQL."""
 
     def __init__(self, connection):
         self.connection = connection
@@ -44,7 +41,6 @@ class Served:
         self.declare = self._duckdb.declare
 
     def count(self, cells, region, *, tables):
-        assert _duckdb_writer().count(cells, region) == write.count_sql(cells, region, names=SHOWN)
         names, given = self._names(tables, cells.found)
         sql = Writer(emitter=Emitter(dialect=PostgreSQL()), names=names).count(cells, region)
         cursor = psycopg.RawCursor(self.connection)
@@ -53,8 +49,6 @@ class Served:
         return Exact(_dense({name: _numbers(rows, place) for place, name in enumerate(listed)}, cells))
 
     def keys(self, plan, keys, region, *, persons, tables):
-        shown = write.keys_sql(plan, keys, region, persons=persons, names=SHOWN)
-        assert _duckdb_writer().keys(plan, keys, region, persons=persons) == shown
         names, _ = self._names(tables, None)
         sql = Writer(emitter=Emitter(dialect=PostgreSQL()), names=names).keys(plan, keys, region, persons=persons)
         rows = self.connection.execute(sql).fetchall()
@@ -94,10 +88,6 @@ class Served:
                     raise Refused("PostgreSQL has no text with a NUL")
                 copy.write_row(list(row.values()))
         return identifier(name)
-
-
-def _duckdb_writer():
-    return Writer(emitter=Emitter(dialect=DuckDB()), names=SHOWN)
 
 
 def _numbers(rows, place):

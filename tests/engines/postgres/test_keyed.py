@@ -5,12 +5,11 @@ from collections import Counter
 
 import psycopg
 import pytest
+from discreet.engines.postgres.keyed import digest_sql, kept_sql, secret_sql, tag_sql
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collect.database import server
 from discreet.engines.keyed import pads, person_secret, person_tag, row_digest
-from discreet.engines.postgres_keyed import digest_sql, kept_sql, secret_sql, tag_sql
 from discreet.sql.postgres import SESSION
 
 KEY = bytes(range(32))
@@ -20,8 +19,8 @@ keys = st.lists(st.lists(texts, min_size=2, max_size=2), min_size=1, max_size=6)
 
 
 @pytest.fixture(scope="module")
-def cursor():
-    with server() as address, psycopg.connect(address, autocommit=True) as connection:
+def cursor(postgres_address):
+    with psycopg.connect(postgres_address, autocommit=True) as connection:
         for name, value in SESSION.items():
             connection.execute("SELECT set_config(%s, %s, false)", [name, value])
         yield psycopg.RawCursor(connection)

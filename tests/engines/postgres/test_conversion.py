@@ -8,12 +8,11 @@ from fractions import Fraction
 import numpy as np
 import psycopg
 import pytest
+from discreet.engines.postgres.conversion import MOST_BYTES, raw_sql, word_sql
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collect.database import server
 from discreet.engines.memory import stored
-from discreet.engines.postgres_conversion import MOST_BYTES, raw_sql, word_sql
 from discreet.engines.stored import bounds
 from discreet.engines.values import Instant
 from discreet.schema.column import Boolean, Category, Moment, Number, Text
@@ -30,8 +29,8 @@ TENTHS = Number(name="x", type="decimal", step=Fraction("0.1"), low=-50, high=50
 
 
 @pytest.fixture(scope="module")
-def cursor():
-    with server() as address, psycopg.connect(address, autocommit=True) as connection:
+def cursor(postgres_address):
+    with psycopg.connect(postgres_address, autocommit=True) as connection:
         for name, value in SESSION.items():
             connection.execute("SELECT set_config(%s, %s, false)", [name, value])
         yield psycopg.RawCursor(connection)

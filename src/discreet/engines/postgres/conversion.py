@@ -18,7 +18,7 @@ from discreet.engines.conversion import DAMAGED, FAR, MOST_TEXT, decimal_form
 from discreet.schema.column import Boolean, Category, Column, Moment, Number, Text
 from discreet.sql.dialect import EPOCH, quoted
 
-Kind = Literal["boolean", "integer", "numeric", "float", "date", "timestamp", "text"]
+Kind = Literal["boolean", "integer", "numeric", "float", "date", "timestamp", "text", "word"]
 
 #: Texts longer than this are no numbers, moments or booleans; a row of a CSV has no more either. Of a text of
 #: 128 MB a trim, and of 256 MB a regular expression, asks for more memory than the server gives.
@@ -46,12 +46,31 @@ _KINDS: dict[str, Kind] = {
     "date": "date",
     **dict.fromkeys(("timestamp", "timestamptz"), "timestamp"),
     **dict.fromkeys(("text", "varchar", "bpchar", "citext", "name"), "text"),
+    **dict.fromkeys(("uuid", "time", "json", "jsonb"), "word"),
 }  # fmt: skip
 
 
 def kind_of(type_name: str) -> Kind | None:
     """The kind of a type by its name in pg_type, a domain's base taken; None for what no column is made of."""
     return _KINDS.get(type_name)
+
+
+def takes(column: Column, kind: Kind) -> bool:
+    """Whether a column of this declaration can be made from values of this kind."""
+    match column:
+        case Number() | Boolean():
+            return kind in ("boolean", "integer", "numeric", "float", "text")
+        case Moment():
+            return kind in ("date", "timestamp", "text")
+        case Category() | Text():
+            return True
+        case _:
+            assert_never(column)
+
+
+def value_sql(column: str, kind: Kind) -> str:
+    """A source's column as the forms below take it: texts as plain text, bytewise, whatever they are there."""
+    return f'(CAST({column} AS TEXT) COLLATE "C")' if kind == "text" else column
 
 
 def raw_sql(column: Column, value: str, kind: Kind, *, code: str = "CAST(NULL AS NUMERIC)") -> str:
@@ -77,7 +96,24 @@ def word_sql(value: str, kind: Kind) -> str:
     if kind in ("date", "timestamp"):
         # Infinities lie outside these years, too; beyond them the text is the server's own affair.
         value = f"CASE WHEN {value} >= DATE '0001-01-01' AND {value} < DATE '10000-01-01' THEN {value} END"
+    if kind == "float":
+        value = _float_word(value)
     return f'(CAST({value} AS TEXT) COLLATE "C")'
+
+
+def _float_word(value: str) -> str:
+    """A float's shortest digits as Python writes them: 1.0 for 1, and no exponent below 1e16."""
+    plain = "CASE WHEN strpos(t, '.') > 0 THEN t ELSE t || '.0' END"
+    written = _once(plain, t="CAST(CAST(t AS NUMERIC) AS TEXT)")
+    near = f"abs(CAST({value} AS FLOAT8)) >= 1e-4 AND abs(CAST({value} AS FLOAT8)) < 1e16"
+    return f"""CASE
+      WHEN {value} = 'NaN' THEN 'nan'
+      WHEN {value} = 'Infinity' THEN 'inf'
+      WHEN {value} = '-Infinity' THEN '-inf'
+      WHEN {value} = 0 THEN {_once(plain, t=f"CAST({value} AS TEXT)")}
+      WHEN {near} THEN {_once(written, t=f"CAST({value} AS TEXT)")}
+      ELSE CAST({value} AS TEXT)
+    END"""
 
 
 def _once(result: str, **given: str) -> str:

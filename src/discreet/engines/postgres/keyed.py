@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 
 from discreet.engines.keyed import TAG_BYTES
-from discreet.sql.emit import identifier
+from discreet.sql.dialect import identifier
 
 #: As in `keyed`.
 _DIGITS = 32

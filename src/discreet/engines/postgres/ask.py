@@ -1,0 +1,185 @@
+"""One question: one transaction, one snapshot, one SELECT of SQL that `sql.write` wrote from our own plan.
+
+Guarantee: what is counted is one state of the declared tables, and nothing of it is written anywhere.
+Because: REPEATABLE READ READ ONLY has one snapshot, which is taken when the tables are locked (see `session`), and
+    the transaction is thrown away. Whole numbers come back, and keys for `keys` alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.accounting.region import Region, Value
+from discreet.engines.engine import Tables
+from discreet.engines.place import Place, Relation
+from discreet.engines.postgres.binary import columns
+from discreet.engines.postgres.session import Session
+from discreet.engines.postgres.source import named
+from discreet.engines.postgres.tables import beside
+from discreet.engines.stored import PERSON
+from discreet.errors import SchemaError
+from discreet.plan.cells import Axis, Cells, Found
+from discreet.plan.expressions import Expression, Words
+from discreet.plan.relation import JoinPublic, Plan, Scan
+from discreet.sql.dialect import identifier
+from discreet.sql.emit import Emitter
+from discreet.sql.postgres import PostgreSQL
+from discreet.sql.write import PLACE, Names, Writer, key_name
+
+#: Cells that become numbers together.
+_AT_ONCE = 100_000
+#: How wide the numbers of `PostgreSQL.numbers` are.
+_WIDTHS = {"SMALLINT": ">i2", "INTEGER": ">i4", "BIGINT": ">i8"}
+
+
+def relation_of(place: Place) -> Relation:
+    """The table at a place."""
+    if not isinstance(place, Relation):
+        raise SchemaError("this version was made on another engine", hint="discreet refresh makes one on this")
+    return place
+
+
+def count(session: Session, cells: Cells, region: Region, tables: Tables, *, deadline_s: float) -> dict[str, Any]:
+    """The columns of a question's result, by name."""
+    named_ = _Named(tables, cells.found)
+    sql = _writer(named_).count(cells, region)
+    with named_.asked(session, sql, deadline_s) as cursor:
+        listed = [column.name for column in cursor.description]
+        parts: list[NDArray[Any]] = []
+        while rows := cursor.fetchmany(_AT_ONCE):
+            parts.append(np.array(rows, dtype=np.int64))
+    found = np.concatenate(parts) if parts else np.zeros((0, len(listed)), dtype=np.int64)
+    return {name: found[:, place] for place, name in enumerate(listed)}
+
+
+def keys(
+    session: Session,
+    plan: Plan,
+    keys: tuple[Expression, ...],
+    region: Region,
+    tables: Tables,
+    *,
+    persons: bool,
+    deadline_s: float,
+) -> tuple[tuple[tuple[Value | None, ...], ...], NDArray[np.int64]]:
+    """The keys that exist, sorted, and how many persons each has."""
+    named_ = _Named(tables)
+    sql = _writer(named_).keys(plan, keys, region, persons=persons)
+    with named_.asked(session, sql, deadline_s) as cursor:
+        rows = cursor.fetchall()
+    found = tuple(tuple(_value(part) for part in row[:-1]) for row in rows)
+    return found, np.array([row[-1] for row in rows], dtype=np.int64)
+
+
+def coded(
+    session: Session, plan: Plan, axes: Sequence[Axis], region: Region, tables: Tables, *, deadline_s: float
+) -> tuple[NDArray[Any], ...]:
+    """The rows as numbers of cells, a column for each axis, in as few bytes as hold them."""
+    named_ = _Named(tables)
+    sql = _writer(named_).places(plan, tuple(axes), region)
+    types = [_WIDTHS[PostgreSQL().numbers(axis.size)] for axis in axes]
+    if named_.given:
+        raise ValueError("rows are coded without public tables")
+    with session.transaction(read_only=True, deadline_s=deadline_s, locks=named_.locks):
+        found = copied(session, sql, types)
+    return tuple(_narrow(parts, axis.size) for parts, axis in zip(found, axes, strict=True))
+
+
+def copied(session: Session, select: str, types: Sequence[str]) -> list[list[NDArray[Any]]]:
+    """The columns of a SELECT without parameters, in parts."""
+    with session.connection.cursor() as cursor, cursor.copy(f"COPY ({select}) TO STDOUT (FORMAT binary)") as pieces:
+        return columns(pieces, types)
+
+
+def _narrow(parts: Sequence[NDArray[Any]], size: int) -> NDArray[Any]:
+    """One column, narrowed part by part."""
+    type_ = np.min_scalar_type(size - 1)
+    return np.concatenate([part.astype(type_) for part in parts]) if parts else np.zeros(0, dtype=type_)
+
+
+def _value(part: Any) -> Value | None:
+    return part if part is None or isinstance(part, str) else int(part)
+
+
+def _writer(names: _Named) -> Writer:
+    return Writer(emitter=Emitter(dialect=PostgreSQL()), names=names.names())
+
+
+class _Named:
+    """What tables are called in a question. Which are read, and what is a parameter, is known once it is written."""
+
+    def __init__(self, tables: Tables, found: Found | None = None) -> None:
+        self._tables = tables
+        self._found = found
+        self._read: dict[str, None] = {}
+        self.given: list[Any] = []
+
+    @property
+    def locks(self) -> list[str]:
+        """The tables that are read, always in the same order."""
+        return sorted(self._read)
+
+    def names(self) -> Names:
+        found = "found" if self._found is None else self._keys(self._found)
+        return Names(scan=self._scan, persons=self._persons, public=self._public, found=found)
+
+    @contextmanager
+    def asked(self, session: Session, sql: str, deadline_s: float) -> Iterator[Any]:
+        """The result of a question that has been written, in binary."""
+        import psycopg
+
+        reading = session.transaction(read_only=True, deadline_s=deadline_s, locks=self.locks)
+        with reading, psycopg.RawCursor(session.connection) as cursor:
+            cursor.execute(sql, self.given, binary=True)
+            yield cursor
+
+    def _scan(self, scan: Scan) -> str:
+        if scan.roster:
+            alias = identifier(f"roster of {scan.table}")
+            return f'(SELECT number AS {identifier(PERSON)}, "rows" FROM {self._persons(scan)}) AS {alias}'
+        return self._table(relation_of(self._tables.file(scan)))
+
+    def _persons(self, scan: Scan) -> str:
+        return self._table(beside(relation_of(self._tables.file(scan))))
+
+    def _table(self, relation: Relation) -> str:
+        self._read[named(relation)] = None
+        return named(relation)
+
+    def _public(self, join: JoinPublic) -> str:
+        """A public table's rows, as parameters."""
+        import pyarrow as pa
+
+        rows = self._tables.publics[join.place]
+        texts = [pa.types.is_string(type_) for type_ in rows.schema.types]
+        columns_ = [column.to_pylist() for column in rows.columns]
+        return self._unnested(f"public_{join.place}", dict(zip(rows.schema.names, columns_, strict=True)), texts)
+
+    def _keys(self, found: Found) -> str:
+        """The discovered keys, likewise."""
+        columns_ = {key_name(place): [key[place] for key in found.keys] for place in range(len(found.of))}
+        texts = [isinstance(of, Words) for of in found.of]
+        return self._unnested("found", {**columns_, PLACE: list(range(found.size))}, [*texts, False])
+
+    def _unnested(self, alias: str, listed: dict[str, list[Any]], texts: Sequence[bool]) -> str:
+        arrays = []
+        for values, text in zip(listed.values(), texts, strict=True):
+            self.given.append(_texts(values) if text else _numbers(values))
+            arrays.append(f"${len(self.given)}::{'text' if text else 'bigint'}[]")
+        names = ", ".join(map(PostgreSQL().identifier, listed))
+        return f"unnest({', '.join(arrays)}) AS {alias} ({names})"
+
+
+def _texts(values: Sequence[str | None]) -> list[str | None]:
+    """Texts for an array. One with a NUL is equal to none that is here: so is NULL."""
+    return [None if value is None or not PostgreSQL().can_hold(value) else value for value in values]
+
+
+def _numbers(values: Sequence[int | None]) -> str:
+    """Whole numbers as the text of an array: a million of them are written at once."""
+    return "{" + ",".join("NULL" if value is None else str(value) for value in values) + "}"

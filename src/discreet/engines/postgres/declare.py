@@ -1,0 +1,217 @@
+"""Makes the declared table beside its source, in one transaction of one snapshot.
+
+    code each row of the source -> (group by person -> rank the rows of those who need it) -> insert -> count
+
+Guarantee: as `declare` and `persons` say for DuckDB. The source is read once, in one statement: its rows in codes,
+    with their persons' keys and what the owner is told, are a temporary table, from which all the rest comes.
+Because: see `conversion` for values, `reach` for persons and `keyed` for which rows are kept. The temporary table
+    vanishes with the transaction, and the declared table with its side table comes to be with it, or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from discreet.engines.engine import Making
+from discreet.engines.keyed import pads
+from discreet.engines.ownership import Ownership
+from discreet.engines.place import Relation
+from discreet.engines.postgres.conversion import Kind, raw_sql, takes, value_sql, word_sql
+from discreet.engines.postgres.keyed import kept_sql, secret_sql, tag_sql
+from discreet.engines.postgres.reach import Reach, reach
+from discreet.engines.postgres.session import Session
+from discreet.engines.postgres.source import Source, execute, named, rows
+from discreet.engines.postgres.tables import beside, create, stored_type
+from discreet.engines.select import Forms, select_sql
+from discreet.engines.stored import check_declarable
+from discreet.errors import SchemaError
+from discreet.schema.column import Category, Column, Moment, Number, Text, type_name
+from discreet.schema.schema import Schema
+from discreet.sql.dialect import identifier
+from discreet.sql.postgres import PostgreSQL
+
+#: Beyond this a SELECT would have more columns than the server lets it have: each has a code, and what is told of it.
+MOST_COLUMNS = 500
+#: A row has to fit into a page, whatever it holds: texts outside it still need a pointer each.
+_MOST_WIDTH, _TEXT_WIDTH, _NUMBER_WIDTH = 8000, 28, 12
+
+#: How PostgreSQL makes codes of values. The fence keeps a value's form from being written, and computed, once a use.
+FORMS = Forms(
+    raw=raw_sql,
+    word=word_sql,
+    storage=lambda column: "TEXT" if isinstance(column, Text) else stored_type(column),
+    fence="\n  OFFSET 0",
+    alias=" AS raw",
+)
+
+
+def declare(
+    session: Session, schema: Schema, ownership: Ownership | None, chain: Sequence[Source], *, target: Relation
+) -> Making:
+    """Make the declared table of the first source of `chain` at `target`, within a transaction that has begun."""
+    check_columns(schema)
+    found = None if ownership is None else reach(session, ownership, chain)
+    _code(session, schema, chain[0], found)
+    create(session, schema, target)
+    if ownership is None or found is None:
+        _insert(session, target, f"SELECT {_listed(schema)} FROM coded")
+        total, told = _told(session, schema, "coded")
+        return Making(exact_rows=total, **told)
+    return _Owned(session, ownership, found).make(target)
+
+
+def check_columns(schema: Schema) -> None:
+    """Refuse a declaration of which PostgreSQL has no table: by its columns alone, never by what a row holds."""
+    check_declarable(schema)
+    width = sum(_TEXT_WIDTH if isinstance(column, Text) else _NUMBER_WIDTH for column in schema.columns)
+    if len(schema.columns) > MOST_COLUMNS or width > _MOST_WIDTH:
+        raise SchemaError(
+            f"table {schema.table!r} declares more columns than PostgreSQL makes a table of",
+            hint=f"declare at most {MOST_COLUMNS}, and at most {_MOST_WIDTH // _TEXT_WIDTH} of them as text",
+        )
+
+
+def _code(session: Session, schema: Schema, source: Source, found: Reach | None) -> None:
+    """The temporary table `coded`: of each row its codes, what is told of it, and its persons' keys."""
+    held = [source.columns[source.place(column.name)] for column in schema.columns]
+    kinds = [_kind(column, one.kind, one.type, source) for column, one in zip(schema.columns, held, strict=True)]
+    values = [value_sql(f"s.{identifier(one.name)}", kind) for one, kind in zip(held, kinds, strict=True)]
+    lists, given = _lists(schema)
+    select = select_sql(
+        schema,
+        values,
+        kinds,
+        source=source.sql,
+        forms=FORMS,
+        joins=() if found is None else found.joins,
+        beside=None if found is None else found.named(),
+    )
+    execute(session, f"CREATE TEMP TABLE coded ON COMMIT DROP AS {lists}{select}", given)
+    session.connection.execute("ANALYZE coded")
+
+
+def _lists(schema: Schema) -> tuple[str, list[Any]]:
+    """Each category's list as a table to join, and its words as parameters. A text with a NUL is no text here."""
+    tables, given = [], []
+    for place, column in enumerate(schema.columns):
+        if isinstance(column, Category):
+            words = {word: code for code, word in enumerate(column.values) if PostgreSQL().can_hold(word)}
+            given += [list(words), list(words.values())]
+            tables.append(
+                f"list_{place} (word, code) AS MATERIALIZED "
+                f"(SELECT * FROM unnest(${len(given) - 1}::text[], ${len(given)}::bigint[]))"
+            )
+    return (f"WITH {', '.join(tables)} " if tables else ""), given
+
+
+def _kind(column: Column, kind: Kind | None, type_: str, source: Source) -> Kind:
+    if kind is None or not takes(column, kind):
+        raise SchemaError(
+            f"column {column.name!r} is declared {type_name(column)}, and {source.shown} holds {type_} there",
+            hint="declare another type, or convert it in a view",
+        )
+    return kind
+
+
+class _Owned:
+    """The steps for a table of persons, in their order."""
+
+    def __init__(self, session: Session, ownership: Ownership, found: Reach) -> None:
+        self._session = session
+        self._ownership = ownership
+        self._reach = found
+
+    def make(self, target: Relation) -> Making:
+        """Both tables, and what the owner is told."""
+        self._group()
+        exact_rows = _insert(self._session, target, self._others())
+        exact_rows += _insert(self._session, target, self._ranked(), list(pads(self._ownership.key).values()))
+        _insert(self._session, beside(target), 'SELECT number, tag, "rows" FROM owners WHERE NOT forgotten')
+        limit = self._ownership.unit.rows
+        counts = f'count(*), coalesce(sum(least("rows", {limit})), 0), coalesce(sum("rows"), 0)'
+        (found,) = rows(self._session, f"SELECT {counts} FROM owners WHERE NOT forgotten")
+        exact_persons, exact_kept, exact_all = map(int, found)
+        if exact_rows != exact_kept:
+            raise ValueError("the rows written are not those of the persons: this is a defect")
+        total, told = _told(self._session, self._ownership.schema, self._remembered())
+        return Making(
+            exact_rows=exact_rows,
+            exact_truncated=exact_all - exact_rows,
+            exact_without_person=total - exact_all,
+            exact_persons=exact_persons,
+            **told,
+        )
+
+    def _group(self) -> None:
+        """Everybody who has a row: number, tag, rows; whether forgotten; whether `apart`, to be ranked."""
+        keys, limit = ", ".join(self._reach.names), self._ownership.unit.rows
+        constants = [f"stored_{place}" for place in self._ownership.constants]
+        apart = " OR ".join([f"count(*) > {limit}", *map(_disagree, constants)])
+        tag = tag_sql(f"grouped.{name}" for name in self._reach.names)
+        execute(
+            self._session,
+            f"""CREATE TEMP TABLE owners ON COMMIT DROP AS
+            SELECT *, tag = ANY($3::bytea[]) AS forgotten FROM (
+              SELECT *, CAST(row_number() OVER () - 1 AS INTEGER) AS number, {tag} AS tag FROM (
+                SELECT {keys}, count(*) AS "rows", {apart} AS apart
+                FROM coded WHERE {self._reach.whole("coded")} GROUP BY {keys}
+              ) AS grouped OFFSET 0
+            ) AS numbered""",
+            [*pads(self._ownership.tag_key).values(), list(self._ownership.forgotten)],
+        )
+        self._session.connection.execute("ANALYZE owners")
+
+    def _others(self) -> str:
+        """The rows of those who are within the limit and agree with themselves, as they come."""
+        met = self._reach.met("coded", "owners")
+        return (
+            f"SELECT {_listed(self._ownership.schema)}, number FROM coded JOIN owners ON {met} "
+            "WHERE NOT apart AND NOT forgotten"
+        )
+
+    def _ranked(self) -> str:
+        """The rows that are kept of everybody else."""
+        columns = self._ownership.schema.columns
+        codes = {f"stored_{place}": isinstance(column, Text) for place, column in enumerate(columns)}
+        secret = secret_sql(f"owners.{name}" for name in self._reach.names)
+        keys = ", ".join(self._reach.names)
+        apart = f"(SELECT {keys}, number, {secret} AS own FROM owners WHERE apart AND NOT forgotten OFFSET 0) AS one"
+        given = f"(SELECT {', '.join(codes)}, number, own FROM coded JOIN {apart} ON {self._reach.met('coded', 'one')})"
+        constants = [f"stored_{place}" for place in self._ownership.constants]
+        person, own, limit = "number", "own", self._ownership.unit.rows
+        kept = kept_sql(given, person=person, secret=own, codes=codes, limit=limit, constants=constants)
+        return f"SELECT {', '.join(codes)}, number FROM ({kept}) AS kept"
+
+    def _remembered(self) -> str:
+        """The rows of all who were not forgotten, and nobody's."""
+        if not self._ownership.forgotten:
+            return "coded"
+        met = self._reach.met("coded", "owners")
+        return f"(SELECT coded.* FROM coded LEFT JOIN owners ON {met} WHERE forgotten IS NOT TRUE) AS coded"
+
+
+def _disagree(value: str) -> str:
+    """Whether a person's rows differ in a column; one NULL among values differs."""
+    return f"min({value}) IS DISTINCT FROM max({value}) OR count({value}) NOT IN (0, count(*))"
+
+
+def _listed(schema: Schema) -> str:
+    return ", ".join(f"stored_{place}" for place in range(len(schema.columns)))
+
+
+def _insert(session: Session, target: Relation, select: str, given: Sequence[Any] = ()) -> int:
+    """How many rows were inserted."""
+    return execute(session, f"INSERT INTO {named(target)} {select}", given)
+
+
+def _told(session: Session, schema: Schema, coded: str) -> tuple[int, dict[str, Any]]:
+    """How many rows there are, what did not fit and what was clamped."""
+    ordered = [place for place, column in enumerate(schema.columns) if isinstance(column, Number | Moment)]
+    counts = ["count(*)", *(f"count(*) FILTER (WHERE nulled_{place})" for place in range(len(schema.columns)))]
+    counts += [f"count(*) FILTER (WHERE clamped_{place})" for place in ordered]
+    ((total, *found),) = rows(session, f"SELECT {', '.join(counts)} FROM {coded}")
+    names = [column.name for column in schema.columns]
+    nulled = dict(zip(names, found, strict=False))
+    clamped = dict(zip([names[place] for place in ordered], found[len(names) :], strict=True))
+    return total, {"exact_nulled": nulled, "exact_clamped": clamped}

@@ -1,0 +1,271 @@
+"""Sessions with a PostgreSQL server: how they are opened, what they are set to, and how they are kept.
+
+Settings are made inside each transaction (SET LOCAL), so that they hold behind a pooler too, which gives every
+transaction another server process; and they are read back once for each connection.
+
+A transaction's first statements take no snapshot: BEGIN, SET LOCAL, LOCK TABLE. The snapshot is taken after the locks
+are held. (Taken before, it would show a table as empty that another session has just truncated.)
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from discreet.engines.postgres.faults import quietly, told, unreachable
+from discreet.errors import UsageError
+from discreet.sql.dialect import quoted
+from discreet.sql.postgres import SESSION
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+    Connected = Connection[tuple[Any, ...]]
+
+#: The oldest server whose every form was tried: see docs/engines/postgres-matrix.md.
+OLDEST = 15
+
+CONNECT_S = 10
+#: How long a lock is waited for. Only a making and a dropping wait for anybody.
+LOCK_S = 10
+#: A client that falls silent inside a transaction holds back the server's cleaning.
+IDLE_S = 60
+#: After the server's own deadline, how long until the connection is cut from here.
+GRACE_S = 15
+MEMORY_MB = 64
+#: What a question may put on the server's disk while it is counted, where the role may set it.
+SPILL_GB = 50
+#: Connections kept while nobody uses them.
+_MOST_KEPT = 8
+
+#: Of other sessions' settings we need these: meanings. (Messages are never shown, whatever their language.)
+_SETTINGS = {name: value for name, value in SESSION.items() if name not in ("lc_messages", "client_encoding")}
+#: Set where the role may. Parameters, among them the keys of persons, then stay out of the server's log.
+_WISHES = {
+    "log_parameter_max_length": "0",
+    "auto_explain.log_parameter_max_length": "0",
+    "temp_file_limit": f"{SPILL_GB}GB",
+}
+_FOR_QUESTIONS = ("temp_file_limit",)
+
+_LOCAL = ("localhost", "127.0.0.1", "::1")
+
+#: Connections of a parent process. To close one would end the parent's session, so they are kept for ever.
+_ABANDONED: list[Any] = []
+
+
+class Session:
+    """A connection, and what was found out about it once."""
+
+    def __init__(self, connection: Connected) -> None:
+        self.connection = connection
+        self.version = connection.info.server_version // 10_000
+        #: The role's own search path: where a source without a schema is looked for.
+        self.path: tuple[str, ...] = ()
+        self.wishes: tuple[str, ...] = ()
+
+    def check(self) -> None:
+        """Refuse a server on which our SQL would mean something else."""
+        if self.version < OLDEST:
+            raise UsageError(
+                f"the server runs PostgreSQL {self.version}, and the oldest that Discreet knows is {OLDEST}",
+                hint="upgrade it, or export the table to Parquet",
+            )
+        found = self.connection.execute(
+            "SELECT pg_catalog.current_schemas(false)::text[], pg_catalog.current_setting('server_encoding')"
+        )
+        path, encoding = found.fetchone() or ((), "")
+        if encoding != "UTF8":
+            raise UsageError(f"the database is in {encoding}, and texts are compared in UTF8", hint="convert it")
+        self.path = tuple(path)
+        self.wishes = tuple(name for name in _WISHES if self._may_set(name))
+        with self.transaction(read_only=True, deadline_s=CONNECT_S):
+            for name, value in _SETTINGS.items():
+                (now,) = self.connection.execute("SELECT current_setting(%s)", [name]).fetchone() or ("",)
+                if now.replace('"', "") != value:
+                    raise UsageError(f"the server does not let {name} be set", hint="ask its administrator why")
+
+    def _may_set(self, name: str) -> bool:
+        """Whether the role may change a setting. One that an extension would bring is no setting yet."""
+        if (
+            self.connection.execute(
+                "SELECT 1 FROM pg_catalog.pg_settings WHERE name OPERATOR(pg_catalog.=) %s", [name]
+            ).fetchone()
+            is None
+        ):
+            return False
+        import psycopg
+
+        try:
+            self.connection.execute(f"BEGIN; SET LOCAL {name} = {quoted(_WISHES[name])}; ROLLBACK")
+        except psycopg.errors.InsufficientPrivilege:
+            self.connection.execute("ROLLBACK")
+            return False
+        return True
+
+    @contextmanager
+    def transaction(self, *, read_only: bool, deadline_s: float | None, locks: Sequence[str] = ()) -> Iterator[None]:
+        """One snapshot, taken when `locks` (quoted names of tables) are held. It is thrown away if it only reads."""
+        settings: dict[str, str] = dict(_SETTINGS)
+        settings |= {name: _WISHES[name] for name in self.wishes if read_only or name not in _FOR_QUESTIONS}
+        settings |= {
+            "statement_timeout": f"{0 if deadline_s is None else max(1, round(deadline_s * 1000))}ms",
+            "lock_timeout": f"{LOCK_S}s",
+            "idle_in_transaction_session_timeout": f"{IDLE_S}s" if read_only else "0",
+            "work_mem": f"{MEMORY_MB}MB",
+            "client_min_messages": "error",
+        }
+        if not read_only:
+            settings["synchronous_commit"] = "on"
+        if self.version >= 17:
+            settings["transaction_timeout"] = "0"
+        begin = f"BEGIN ISOLATION LEVEL REPEATABLE READ {'READ ONLY' if read_only else 'READ WRITE'}"
+        lines = [begin, *(f"SET LOCAL {name} = {_value(name, value)}" for name, value in settings.items())]
+        lines += [f"LOCK TABLE {name} IN ACCESS SHARE MODE" for name in locks]
+        with self._alarm(deadline_s):
+            try:
+                self.connection.execute("; ".join(lines))
+                yield
+                self.connection.execute("ROLLBACK" if read_only else "COMMIT")
+            except BaseException:
+                quietly(lambda: self.connection.execute("ROLLBACK"))
+                raise
+
+    @contextmanager
+    def _alarm(self, deadline_s: float | None) -> Iterator[None]:
+        """Cut the connection where the server does not keep its own deadline."""
+        if deadline_s is None:
+            yield
+            return
+        timer = threading.Timer(deadline_s + GRACE_S, self._cut)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def _cut(self) -> None:
+        with suppress(Exception), socket.socket(fileno=os.dup(self.connection.pgconn.socket)) as end:
+            end.shutdown(socket.SHUT_RDWR)
+
+    @property
+    def is_usable(self) -> bool:
+        from psycopg.pq import TransactionStatus as Status
+
+        return not self.connection.closed and self.connection.info.transaction_status is Status.IDLE
+
+
+class Sessions:
+    """The sessions with one server: each is used by one thread at a time, and kept for the next."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._lock = threading.Lock()
+        self._process = os.getpid()
+        self._kept: list[Session] = []
+        weakref.finalize(self, _close, self._kept, os.getpid())
+
+    @contextmanager
+    def session(self) -> Iterator[Session]:
+        """A session that works: a kept one that has died meanwhile is replaced."""
+        session = self._taken()
+        try:
+            yield session
+        finally:
+            self._give_back(session)
+
+    def _taken(self) -> Session:
+        while (session := self._pop()) is not None:
+            import psycopg
+
+            try:
+                session.connection.execute("")  # one turn to the server and back
+                return session
+            except psycopg.Error:
+                session.connection.close()
+        return self._opened()
+
+    def _pop(self) -> Session | None:
+        with self._lock:
+            if self._process != os.getpid():
+                _ABANDONED.extend(self._kept)
+                self._kept.clear()
+                self._process = os.getpid()
+            return self._kept.pop() if self._kept else None
+
+    def _give_back(self, session: Session) -> None:
+        with self._lock:
+            if session.is_usable and len(self._kept) < _MOST_KEPT:
+                self._kept.append(session)
+                return
+        session.connection.close()
+
+    def _opened(self) -> Session:
+        session = Session(_connect(self._address))
+        try:
+            with told():
+                session.check()
+        except BaseException:
+            session.connection.close()
+            raise
+        return session
+
+    def close(self) -> None:
+        """Close what nobody uses."""
+        with self._lock:
+            _close(self._kept, self._process)
+
+
+def _close(kept: list[Session], process: int) -> None:
+    if process == os.getpid():
+        while kept:
+            kept.pop().connection.close()
+
+
+def _value(name: str, value: str) -> str:
+    """A setting's value. A path is a list of names."""
+    return value if name == "search_path" else quoted(value)
+
+
+def _connect(address: str) -> Connected:
+    """A connection; transactions are spelt out."""
+    try:
+        import psycopg
+        from psycopg.conninfo import conninfo_to_dict
+    except ImportError:
+        raise UsageError("PostgreSQL needs psycopg", hint='pip install "discreet[postgres]"') from None
+    problem: UsageError | None = None
+    try:
+        return psycopg.connect(
+            address,
+            autocommit=True,
+            prepare_threshold=None,  # a pooler's next server process would not know the statement
+            connect_timeout=CONNECT_S,
+            client_encoding="UTF8",
+            application_name="discreet",
+            keepalives_idle=10,
+            keepalives_interval=5,
+            keepalives_count=4,
+            **_secrecy(conninfo_to_dict(address)),
+        )
+    except psycopg.ProgrammingError:
+        problem = UsageError("this is no address of a PostgreSQL database", hint="postgresql://user@host:5432/database")
+    except psycopg.Error as fault:
+        problem = unreachable(fault)
+    raise problem
+
+
+def _secrecy(told: Mapping[str, Any]) -> dict[str, Any]:
+    """TLS, unless the server is on this machine or the address says otherwise: cells are exact on their way."""
+    given = told.get("host") or told.get("hostaddr") or os.environ.get("PGHOST") or os.environ.get("PGHOSTADDR") or ""
+    hosts = str(given).split(",")
+    near = all(host in ("", *_LOCAL) or host.startswith(("/", "@")) for host in hosts)
+    if near or "sslmode" in told or "service" in told or "PGSSLMODE" in os.environ or "PGSERVICE" in os.environ:
+        return {}
+    return {"sslmode": "require"}

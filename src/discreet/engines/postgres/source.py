@@ -1,0 +1,179 @@
+"""A source that is a table of the server's: which one is meant, its columns and their types. No row is read here.
+
+What is looked up are names and types of the catalog. Sentences are for the owner and name tables and columns.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.engines.header import Header
+from discreet.engines.place import Relation
+from discreet.engines.postgres.conversion import Kind, kind_of
+from discreet.engines.postgres.session import Session
+from discreet.errors import UsageError
+from discreet.schema.schema import closest
+from discreet.sql.dialect import identifier
+
+#: The schema that declared tables lie in.
+OURS = "discreet"
+
+_KINDS = {"r": "table", "p": "partitioned table", "v": "view", "m": "materialized view"}
+_PART = re.compile(r'"((?:[^"]|"")+)"|([^."]+)')
+
+_COLUMNS = """
+WITH RECURSIVE based AS (
+  SELECT a.attnum, t.oid, t.typbasetype, t.typtype, a.atttypmod AS modifier
+  FROM pg_attribute AS a JOIN pg_type AS t ON t.oid = a.atttypid
+  WHERE a.attrelid = $1 AND a.attnum > 0 AND NOT a.attisdropped
+  UNION ALL
+  SELECT b.attnum, t.oid, t.typbasetype, t.typtype, d.typtypmod
+  FROM based AS b JOIN pg_type AS d ON d.oid = b.oid JOIN pg_type AS t ON t.oid = d.typbasetype
+  WHERE b.typtype = 'd'
+)
+SELECT a.attname::text, format_type(a.atttypid, a.atttypmod), t.typname::text, t.typtype::text,
+  n.nspname = 'pg_catalog', b.modifier, coalesce(c.collisdeterministic, true)
+FROM based AS b
+JOIN pg_attribute AS a ON a.attrelid = $1 AND a.attnum = b.attnum
+JOIN pg_type AS t ON t.oid = b.oid JOIN pg_namespace AS n ON n.oid = t.typnamespace
+LEFT JOIN pg_collation AS c ON c.oid = a.attcollation
+WHERE b.typtype <> 'd'
+ORDER BY a.attnum
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """A column of the source. `kind`: None for what no column can be made of; `exact`: may name a person."""
+
+    name: str
+    type: str
+    kind: Kind | None
+    is_whole: bool
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source(Header):
+    """A table, a view or a materialized view, as the owner wrote it, found."""
+
+    oid: int
+    relation: Relation
+    columns: tuple[Held, ...]
+    #: A materialized view has no lock of its own: to read it is to hold it.
+    lockable: bool
+
+    @property
+    def sql(self) -> str:
+        return named(self.relation)
+
+
+def named(relation: Relation) -> str:
+    """A table's quoted name, with its schema."""
+    return f"{identifier(relation.schema)}.{identifier(relation.name)}"
+
+
+def find(session: Session, source: str) -> Source:
+    """The source as the owner wrote it: `table`, found in the role's own search path, or `schema.table`."""
+    relation, oid, kind = _found(session, source)
+    if kind not in _KINDS:
+        what = "a foreign table" if kind == "f" else "no table"
+        raise UsageError(f"{source} is {what}", hint="make a table or a materialized view of it, and declare that")
+    if relation.schema == OURS:
+        raise UsageError(f"{source} is a table of Discreet's own", hint="declare the table that it was made from")
+    _check_readable(session, source, relation, oid)
+    columns = _columns(session, oid)
+    names = tuple(column.name for column in columns)
+    return Source(shown=source, names=names, oid=oid, relation=relation, columns=columns, lockable=kind != "m")
+
+
+def _check_readable(session: Session, source: str, relation: Relation, oid: int) -> None:
+    ((allowed, hidden, role),) = rows(
+        session,
+        "SELECT has_table_privilege($1::oid, 'SELECT'), row_security_active($1::oid), current_user::text",
+        [oid],
+    )
+    if not allowed:
+        raise UsageError(
+            f"this role may not read {source}", hint=f"GRANT SELECT ON {named(relation)} TO {identifier(role)}"
+        )
+    if hidden:
+        raise UsageError(
+            f"row-level security hides rows of {source} from this role",
+            hint="ALTER ROLE … BYPASSRLS, or declare a view that belongs to somebody who sees them all",
+        )
+
+
+def _found(session: Session, source: str) -> tuple[Relation, int, str]:
+    """The relation, its oid and its kind. A name in capital or small letters is found where one alone has it."""
+    schemas, name = _meant(session, source)
+    found = rows(
+        session,
+        """SELECT n.nspname::text, c.relname::text, c.oid::bigint, c.relkind::text
+        FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+        WHERE n.nspname = ANY($1) AND has_schema_privilege(n.oid, 'USAGE')
+          AND c.relkind IN ('r', 'p', 'v', 'm', 'f')""",
+        [list(schemas)],
+    )
+    same = [row for row in found if row[1] == name] or [row for row in found if row[1].lower() == name.lower()]
+    if not same:
+        raise UsageError(f"there is no table {source} in the database", hint=_hint(name, schemas, found))
+    if len(same) > 1:
+        listed = ", ".join(sorted(f"{row[0]}.{row[1]}" for row in same))
+        raise UsageError(f"{source} could be one of several tables: {listed}", hint="say which, as schema.table")
+    schema, table, oid, kind = same[0]
+    return Relation(schema=schema, name=table), oid, kind
+
+
+def _meant(session: Session, source: str) -> tuple[Sequence[str], str]:
+    """The schemas to look in, and the table's name. Quoted names may hold a dot."""
+    parts = _PART.findall(source)
+    spelt = ".".join(f'"{quoted}"' if quoted else plain for quoted, plain in parts)
+    names = [(quoted.replace('""', '"') if quoted else plain.strip()) for quoted, plain in parts]
+    if spelt != source or not 1 <= len(names) <= 2 or not all(names) or "\0" in source:
+        raise UsageError(f"{source[:80]!r} names no table", hint="table, or schema.table")
+    if len(names) == 1:
+        return session.path, names[0]
+    known = [row[0] for row in rows(session, "SELECT nspname::text FROM pg_namespace", [])]
+    schemas = [name for name in known if name == names[0]]
+    schemas = schemas or [name for name in known if name.lower() == names[0].lower()]
+    if not schemas:
+        ours = [name for name in known if not name.startswith("pg_") and name != "information_schema"]
+        raise UsageError(f"there is no schema {names[0]!r} in the database", hint=closest(names[0], ours))
+    return schemas, names[1]
+
+
+def _hint(name: str, schemas: Sequence[str], found: Sequence[Any]) -> str:
+    near = closest(name, {row[1] for row in found})
+    where = f"looked in {', '.join(schemas)}; schema.table says another" if schemas else "say schema.table"
+    return near or where
+
+
+def _columns(session: Session, oid: int) -> tuple[Held, ...]:
+    """The columns in their order, domains as what they are made of."""
+    found = []
+    for name, shown, type_, typtype, ours, modifier, deterministic in rows(session, _COLUMNS, [oid]):
+        own = type_ if ours or type_ == "citext" else ""
+        kind: Kind | None = "text" if typtype == "e" else kind_of(own)
+        whole = own in ("int2", "int4", "int8") or (own == "numeric" and modifier >= 4 and (modifier - 4) & 0x7FF == 0)
+        texts = typtype == "e" or own in ("text", "varchar", "bpchar", "name", "uuid")
+        exact = (whole or texts or own in ("bool", "date")) and deterministic
+        found.append(Held(name=name, type=shown, kind=kind, is_whole=whole, exact=exact))
+    return tuple(found)
+
+
+def rows(session: Session, sql: str, given: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    """What a statement returns; `given` are its $1, $2, ..."""
+    import psycopg
+
+    return psycopg.RawCursor(session.connection).execute(sql, given).fetchall()
+
+
+def execute(session: Session, sql: str, given: Sequence[Any] = ()) -> int:
+    """How many rows a statement touched."""
+    import psycopg
+
+    return psycopg.RawCursor(session.connection).execute(sql, given).rowcount

@@ -1,0 +1,152 @@
+"""Declared tables as tables of the schema `discreet`: how they come to be, for whom, and how they go."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from discreet.engines.place import Relation
+from discreet.engines.postgres.faults import quietly
+from discreet.engines.postgres.session import LOCK_S, Session
+from discreet.engines.postgres.source import OURS, execute, named, rows
+from discreet.engines.stored import PERSON, storage
+from discreet.errors import SchemaError, UsageError
+from discreet.schema.column import Column, Text
+from discreet.schema.schema import Schema
+from discreet.sql.dialect import identifier
+from discreet.sql.postgres import PostgreSQL
+
+#: Bytes of a name; the server cuts longer ones off.
+MOST_NAME = 63
+_BESIDE = "-tags"
+#: What every table of PostgreSQL has already.
+_TAKEN = {"ctid", "xmin", "xmax", "cmin", "cmax", "tableoid"}
+
+
+def beside(table: Relation) -> Relation:
+    """The side table of a table of persons: `number`, `tag` and, before truncation, `rows` of each person."""
+    return Relation(schema=table.schema, name=f"{table.name}{_BESIDE}")
+
+
+def place(name: str) -> Relation:
+    """Where the declared table of this name lies."""
+    if len(f"{name}{_BESIDE}".encode()) > MOST_NAME:
+        raise ValueError("the name of a version is too long for PostgreSQL")
+    return Relation(schema=OURS, name=name)
+
+
+def stored_type(column: Column) -> str:
+    """The type that holds every code of a column."""
+    return 'TEXT COLLATE "C"' if isinstance(column, Text) else storage(column)
+
+
+def check_names(schema: Schema) -> None:
+    """Refuse names that PostgreSQL would not take for a column."""
+    for column in schema.columns:
+        if column.name in _TAKEN:
+            raise SchemaError(f"PostgreSQL has no column that is called {column.name!r}", hint="rename it, in a view")
+
+
+def prepare(session: Session) -> None:
+    """See that the role may make tables in our schema, which is made where it is missing and that is allowed."""
+    facts = """SELECT current_user::text, current_database()::text,
+        has_database_privilege(current_database(), 'TEMPORARY'), has_database_privilege(current_database(), 'CREATE'),
+        (SELECT has_schema_privilege(oid, 'CREATE') AND has_schema_privilege(oid, 'USAGE')
+         FROM pg_namespace WHERE nspname = $1)"""
+    with session.transaction(read_only=False, deadline_s=LOCK_S):
+        ((role, database, temporary, may_make, allowed),) = rows(session, facts, [OURS])
+        if allowed is None and may_make:
+            session.connection.execute(f"CREATE SCHEMA IF NOT EXISTS {OURS}")
+            allowed = True
+    if not allowed:
+        how = "GRANT USAGE, CREATE ON SCHEMA {} TO {}" if allowed is False else "CREATE SCHEMA {} AUTHORIZATION {}"
+        raise UsageError(
+            f"this role may not make tables in schema {OURS}, where declared tables lie",
+            hint=f"the database's administrator: {how.format(OURS, identifier(role))}",
+        )
+    if not temporary:
+        raise UsageError(
+            "this role may not make temporary tables, which making a declared table needs",
+            hint=f"its administrator: GRANT TEMPORARY ON DATABASE {identifier(database)} TO {identifier(role)}",
+        )
+
+
+def create(session: Session, schema: Schema, target: Relation) -> None:
+    """An empty declared table, and a side table where its units are persons, for their owner only."""
+    check_names(schema)
+    name = PostgreSQL().identifier
+    columns = {name(column.name): stored_type(column) for column in schema.columns}
+    if schema.unit.is_row:
+        _create(session, target, columns)
+        return
+    _create(session, target, {**columns, name(PERSON): "INTEGER NOT NULL"})
+    _create(
+        session, beside(target), {"number": "INTEGER NOT NULL", "tag": "BYTEA NOT NULL", '"rows"': "BIGINT NOT NULL"}
+    )
+
+
+def _create(session: Session, table: Relation, columns: Mapping[str, str]) -> None:
+    listed = ", ".join(f"{name} {type_}" for name, type_ in columns.items())
+    session.connection.execute(f"CREATE TABLE {named(table)} ({listed})")
+    # Default privileges may have let others in: an analysts' group that reads all new tables, say.
+    grantees = """SELECT DISTINCT CASE WHEN grantee = 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END
+        FROM pg_class, aclexplode(relacl) WHERE oid = $1::regclass AND grantee <> relowner"""
+    for (grantee,) in rows(session, grantees, [named(table)]):
+        session.connection.execute(f"REVOKE ALL ON {named(table)} FROM {grantee} CASCADE")
+
+
+def held(session: Session, tables: Collection[Relation]) -> dict[Relation, bool]:
+    """Which of these tables are there, and whether the role may read each; a table of persons has its side table."""
+    found = rows(
+        session,
+        """SELECT c.relname::text, has_table_privilege(c.oid, 'SELECT'),
+          EXISTS (SELECT FROM pg_attribute WHERE attrelid = c.oid AND attname = $3 AND NOT attisdropped)
+        FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+        WHERE n.nspname = $1 AND c.relkind = 'r' AND c.relname = ANY($2)""",
+        [OURS, [one.name for table in tables for one in (table, beside(table))], PERSON],
+    )
+    known = {name: (allowed, persons) for name, allowed, persons in found}
+    listed = {}
+    for table in tables:
+        if table.name in known and (not known[table.name][1] or beside(table).name in known):
+            sides = [table.name, *([beside(table).name] if known[table.name][1] else [])]
+            listed[table] = all(known[name][0] for name in sides)
+    return listed
+
+
+def drop(session: Session, table: Relation) -> None:
+    """Take both tables away, where they are."""
+    with session.transaction(read_only=False, deadline_s=LOCK_S):
+        session.connection.execute(f"DROP TABLE IF EXISTS {named(table)}, {named(beside(table))}")
+
+
+def erase(session: Session, table: Relation, tags: Collection[bytes]) -> int:
+    """Erase the persons of these tags from both tables, in one transaction; how many they were.
+
+    Guarantee: afterwards neither table holds a row or the tag of these persons, nor do the server's statistics.
+    Because: both are deleted from at once, or not at all. VACUUM then takes the dead rows away, as soon as no older
+        snapshot of anybody's can see them, and is run whether or not somebody was found: a second run
+        finishes the work of one that broke off. ANALYZE replaces what common values were kept.
+    """
+    with session.transaction(read_only=True, deadline_s=LOCK_S):
+        if table not in held(session, [table]):
+            return 0
+    side = beside(table)
+    with session.transaction(read_only=False, deadline_s=None):
+        numbers = [
+            row[0] for row in rows(session, f"SELECT number FROM {named(side)} WHERE tag = ANY($1)", [list(tags)])
+        ]
+        for relation, column in ((table, identifier(PERSON)), (side, "number")):
+            execute(session, f"DELETE FROM {named(relation)} WHERE {column} = ANY($1)", [numbers])
+    tidy(session, (table, side))
+    return len(numbers)
+
+
+def tidy(session: Session, tables: Collection[Relation]) -> None:
+    """Take dead rows away, and let the server learn how the tables are."""
+    # Outside a transaction there is no SET LOCAL, and the role's own limit may be short.
+    session.connection.execute("SET statement_timeout = 0")
+    try:
+        for table in tables:
+            session.connection.execute(f"VACUUM (ANALYZE) {named(table)}")
+    finally:
+        quietly(lambda: session.connection.execute("RESET statement_timeout"))

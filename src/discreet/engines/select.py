@@ -1,0 +1,102 @@
+"""The SELECT that makes a declared table: one row of codes for each row of the source, in any engine's SQL.
+
+Guarantee: the stored form of a row depends on that row and the declaration alone, in every column.
+Because: each expression looks at one value of the row (`Forms`), or at a code that was made of it; a category's list
+    is joined by equality on a key without doubles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.engines.stored import bounds
+from discreet.schema.column import Boolean, Category, Column, Moment, Number
+from discreet.schema.schema import Schema
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forms:
+    """What an engine writes in its own way.
+
+    raw: the code of a value before it is clamped or filled in, NULL where it does not fit: a column, the value's SQL,
+        its kind, and `code`, where a category's code stands once its list has been joined.
+    word: a value as the text that categories are compared with. storage: the type that holds every code of a column.
+    fence: ends the inner SELECT, where it has to be kept from being written into the outer one. alias: of a SELECT.
+    """
+
+    raw: Callable[..., str]
+    word: Callable[[str, Any], str]
+    storage: Callable[[Column], str]
+    fence: str = ""
+    alias: str = ""
+
+
+def select_sql(
+    schema: Schema,
+    values: Sequence[str],
+    kinds: Sequence[Any],
+    *,
+    source: str,
+    forms: Forms,
+    joins: Sequence[str] = (),
+    beside: Mapping[str, str] | None = None,
+    where: str = "true",
+    places: Collection[int] | None = None,
+    told: bool = True,
+) -> str:
+    """The declared table and, beside each column, what the owner is told about it.
+
+    For persons: further `joins`, other values `beside` by name, a condition, only some `places`, nothing told.
+    """
+    inner, outer, lists = [f"{value} AS {name}" for name, value in (beside or {}).items()], list(beside or {}), []
+    for place, (column, value, kind) in enumerate(zip(schema.columns, values, kinds, strict=True)):
+        if places is not None and place not in places:
+            continue
+        inner.append(f"{forms.raw(column, value, kind, code=f'list_{place}.code')} AS raw_{place}")
+        inner.append(f"{value} IS NOT NULL AS given_{place}")
+        outer.append(f"CAST({_filled(column, place)} AS {forms.storage(column)}) AS stored_{place}")
+        outer += _tellings(column, place) if told else []
+        if isinstance(column, Category):
+            lists.append(f"LEFT JOIN list_{place} ON {forms.word(value, kind)} = list_{place}.word")
+    return "SELECT\n  {}\nFROM (\n  SELECT\n    {}\n  FROM {} AS s\n  {}\n  WHERE {}{}\n){}".format(
+        ",\n  ".join(outer),
+        ",\n    ".join(inner),
+        source,
+        "\n  ".join([*joins, *lists]),
+        where,
+        forms.fence,
+        forms.alias,
+    )
+
+
+def _filled(column: Column, place: int) -> str:
+    """A raw code, clamped, or put in place of what did not fit."""
+    raw = f"raw_{place}"
+    match column:
+        case Number() | Moment():
+            # Not least and greatest: they pass over NULL and would turn it into a bound.
+            low, high = bounds(column) or (0, 0)
+            return f"CASE WHEN {raw} < {low} THEN {low} WHEN {raw} > {high} THEN {high} ELSE {raw} END"
+        case Category():
+            if column.other is not None:
+                other = column.values.index(column.other)
+                raw = f"CASE WHEN {raw} IS NULL AND given_{place} THEN {other} ELSE {raw} END"
+            return f"coalesce({raw}, 0)" if column.closed else raw
+        case Boolean():
+            return f"coalesce({raw}, 0)" if column.closed else raw
+        case _:
+            return raw
+
+
+def _tellings(column: Column, place: int) -> list[str]:
+    """Whether a value was given and did not fit, and whether it was clamped."""
+    lost = f"raw_{place} IS NULL AND given_{place}"
+    if isinstance(column, Category) and column.other is not None:
+        lost = "false"
+    told = [f"({lost}) AS nulled_{place}"]
+    if isinstance(column, Number | Moment):
+        low, high = bounds(column) or (0, 0)
+        told.append(f"(raw_{place} < {low} OR raw_{place} > {high}) AS clamped_{place}")
+    return told

@@ -1,0 +1,160 @@
+"""Makes the declared table on Spark: the SELECT of `engines.select`, written as Parquet, then counted for the owner.
+
+Guarantee: the stored form of a row depends on that row and the declaration alone.
+Because: each expression of `conversion` looks at one value of the row; a category's list is joined by equality on a key
+    without doubles, so a row meets at most one entry; nothing else is joined, sorted, grouped or counted over.
+Persons with many rows are made in `persons`, from the same SELECT.
+
+Spark may run a task twice. What is told to the owner is therefore counted by a query of its own over the same files, and
+the rows that were written are counted where they lie.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.engines.engine import Making
+from discreet.engines.select import Forms, select_sql
+from discreet.engines.spark.conversion import Kind, raw_sql, storage, takes, word_sql
+from discreet.engines.spark.lake import Manifest, Table
+from discreet.engines.spark.session import Session
+from discreet.engines.spark.source import Source
+from discreet.engines.stored import check_declarable
+from discreet.errors import DiscreetError, SchemaError, UsageError
+from discreet.schema.column import Category, Column, Moment, Number, type_name
+from discreet.schema.schema import Schema
+
+#: How Spark makes codes of values.
+FORMS = Forms(raw=raw_sql, word=word_sql, storage=storage)
+
+#: What the source is called in the SQL.
+SOURCE = "discreet_source"
+
+_TYPES = {"INT": "integer", "BIGINT": "long", "STRING": "string"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """Where the declared columns stand in the source s, and of what kind they are."""
+
+    session: Session
+    schema: Schema
+    source: Source
+    values: list[str]
+    kinds: list[Kind]
+
+    def select(self, **more: Any) -> str:
+        return select_sql(self.schema, self.values, self.kinds, source=SOURCE, forms=FORMS, **more)
+
+
+def declare(session: Session, schema: Schema, source: Source, *, target: Table) -> Making:
+    """Make the declared table of `source` at `target`, where each row is a unit."""
+    check_declarable(schema)
+    prepared = prepare(session, schema, source)
+    with readable(source), target.making() as mark, source.at_rest(), views(prepared):
+        rows = f"rows-{mark}"
+        write(session.sql(prepared.select(told=False)), target, rows, columns=len(schema.columns))
+        manifest = Manifest(columns=stored_types(schema), rows=target.part(rows))
+        told = tell(prepared, prepared.select())
+        if target.rows(session, manifest).count() != told["rows"]:
+            raise UsageError(f"{source.shown} changed while it was read", hint="try again when it is at rest")
+        with source.at_rest():
+            target.become(manifest)
+    return made(schema, told, exact_rows=told["rows"])
+
+
+def prepare(session: Session, schema: Schema, source: Source) -> Prepared:
+    """Refuse a column that is gone, or of a type that the declared one cannot be made of. Reads no row."""
+    places = [source.place(column.name) for column in schema.columns]
+    kinds = [_kind(column, source, place) for column, place in zip(schema.columns, places, strict=True)]
+    values = [source.readings[place].value(f"s.c{place}") for place in places]
+    return Prepared(session=session, schema=schema, source=source, values=values, kinds=kinds)
+
+
+def _kind(column: Column, source: Source, place: int) -> Kind:
+    reading = source.readings[place]
+    if reading.kind is None or not takes(column, reading.kind):
+        raise SchemaError(
+            f"column {column.name!r} is declared {type_name(column)}, and {source.shown} holds {reading.shown} there",
+            hint="declare another type, or convert the source",
+        )
+    return reading.kind
+
+
+def stored_types(schema: Schema) -> tuple[tuple[str, str], ...]:
+    """The columns of a declared table, with what Spark calls their types."""
+    return tuple((column.name, _TYPES[storage(column)]) for column in schema.columns)
+
+
+@contextmanager
+def views(prepared: Prepared, *, further: Sequence[int] = ()) -> Iterator[None]:
+    """The source, with the columns of `further` places too, and each category's list, as tables of the session."""
+    import pyarrow as pa
+
+    session, source = prepared.session, prepared.source
+    places = {source.place(column.name) for column in prepared.schema.columns} | set(further)
+    frames = {SOURCE: source.frame(session, sorted(places))}
+    for place, column in enumerate(prepared.schema.columns):
+        if isinstance(column, Category):
+            codes = pa.array(range(len(column.values)), pa.int64())
+            table = pa.table({"word": pa.array(column.values, pa.string()), "code": codes})
+            frames[f"list_{place}"] = session.createDataFrame(table).hint("broadcast")
+    with named(session, frames):
+        yield
+
+
+@contextmanager
+def named(session: Session, frames: dict[str, Any]) -> Iterator[None]:
+    """Data frames as tables of the session, by name."""
+    try:
+        for name, frame in frames.items():
+            frame.createOrReplaceTempView(name)
+        yield
+    finally:
+        for name in frames:
+            session.catalog.dropTempView(name)
+
+
+def write(frame: Any, target: Table, folder: str, *, columns: int, beside: Sequence[str] = ()) -> None:
+    """Write the stored columns, by their places, and others by name, into a new folder of a table."""
+    listed = [f"stored_{place} AS c{place}" for place in range(columns)]
+    frame.selectExpr(*listed, *beside).write.mode("errorifexists").parquet(f"{target.folder}/{folder}")
+
+
+def tell(prepared: Prepared, select: str) -> dict[str, int]:
+    """The counts for the owner: rows, and by place what was nulled and what was clamped."""
+    counts = {"rows": "count(*)"}
+    for place, column in enumerate(prepared.schema.columns):
+        counts[f"nulled_{place}"] = f"count_if(nulled_{place})"
+        if isinstance(column, Number | Moment):
+            counts[f"clamped_{place}"] = f"count_if(clamped_{place})"
+    listed = ", ".join(f"{sql} AS {name}" for name, sql in counts.items())
+    [row] = prepared.session.sql(f"SELECT {listed} FROM ({select})").toArrow().to_pylist()
+    return {name: int(row[name]) for name in counts}
+
+
+def made(schema: Schema, told: dict[str, int], **counts: int) -> Making:
+    """What the owner is told."""
+    columns = list(enumerate(schema.columns))
+    return Making(
+        exact_nulled={column.name: told[f"nulled_{place}"] for place, column in columns},
+        exact_clamped={column.name: told[f"clamped_{place}"] for place, column in columns if f"clamped_{place}" in told},
+        **counts,
+    )
+
+
+@contextmanager
+def readable(source: Source) -> Iterator[None]:
+    """Turns what Spark says into one sentence: its own may quote cells."""
+    try:
+        yield
+    except DiscreetError:
+        raise
+    except Exception:
+        raise UsageError(
+            f"Spark could not make the declared table of {source.shown}",
+            hint="is every file whole, and is there room and memory?",
+        ) from None

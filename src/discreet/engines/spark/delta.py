@@ -1,0 +1,99 @@
+"""The files that make up a Delta table now, from its log. Read as plain Parquet it would bring back deleted people.
+
+Only tables whose rows are those of whole files are read: deletion vectors, columns under other names than their own,
+and columns that are in no file (partitions) are refused, as is whatever the log asks of a reader that is not known here.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+from urllib.parse import unquote
+
+from discreet.engines.spark.store import Entry, Store
+from discreet.errors import UsageError
+
+#: What a log may ask of its readers: kinds of columns, and what only writers care for. Two are looked at below.
+_KNOWN = {"timestampNtz", "vacuumProtocolCheck", "deletionVectors", "columnMapping"}
+
+_COMMIT = re.compile(r"(\d{20})\.json")
+_CHECKPOINT = re.compile(r"(\d{20})\.checkpoint(?:\.(\d{10})\.(\d{10}))?\.parquet")
+
+
+def live_files(store: Store, folder: str, *, shown: str) -> list[Entry]:
+    """The files of the last version, by name."""
+    live: dict[str, dict[str, Any]] = {}
+    state: dict[str, Any] = {}
+    for action in _actions(store, folder, shown=shown):
+        if action.get("add"):
+            live[action["add"]["path"]] = action["add"]
+        elif action.get("remove"):
+            live.pop(action["remove"]["path"], None)
+        else:
+            state |= {key: action[key] for key in ("protocol", "metaData") if action.get(key)}
+    _check(state, live.values(), shown=shown)
+    found = [store.entry(_path(folder, name)) for name in sorted(live)]
+    if None in found:
+        raise UsageError(f"{shown}: a file that the table's log names is not there", hint="was it vacuumed?")
+    return [entry for entry in found if entry is not None]
+
+
+def _path(folder: str, name: str) -> str:
+    path = unquote(name)
+    return path if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:|/", path) else f"{folder}/{path}"
+
+
+def _actions(store: Store, folder: str, *, shown: str) -> Iterator[dict[str, Any]]:
+    """What the log says, from its last whole checkpoint on, in order."""
+    names = {entry.path.rsplit("/", 1)[-1]: entry.path for entry in store.files(f"{folder}/_delta_log")}
+    start, parts = _checkpoint(names)
+    for part in parts:
+        yield from _rows(store.read(names[part]) or b"")
+    commits = {int(match[1]): name for name in names if (match := _COMMIT.fullmatch(name))}
+    last = max(commits, default=-1)
+    for number in range(start + 1, last + 1):
+        if number not in commits:
+            raise UsageError(f"{shown}: the log of the Delta table lacks version {number}")
+        for line in (store.read(names[commits[number]]) or b"").splitlines():
+            if line.strip():
+                yield json.loads(line)
+
+
+def _checkpoint(names: Iterable[str]) -> tuple[int, list[str]]:
+    """The newest checkpoint that is whole, and its files; -1 and none where there is none."""
+    found: dict[tuple[int, int], list[str]] = {}
+    for name in names:
+        if match := _CHECKPOINT.fullmatch(name):
+            found.setdefault((int(match[1]), int(match[3] or 1)), []).append(name)
+    whole = {number: sorted(parts) for (number, many), parts in found.items() if len(parts) == many}
+    return max(whole.items(), default=(-1, []))
+
+
+def _rows(content: bytes) -> list[dict[str, Any]]:
+    import pyarrow.parquet as pq
+
+    columns = ["add", "remove", "protocol", "metaData"]
+    return [dict(row) for row in pq.read_table(io.BytesIO(content), columns=columns).to_pylist()]
+
+
+def _check(state: dict[str, Any], live: Iterable[dict[str, Any]], *, shown: str) -> None:
+    protocol, table = state.get("protocol") or {}, state.get("metaData") or {}
+    if not protocol or not table:
+        raise UsageError(f"{shown}: the log of the Delta table says neither its columns nor its version")
+    features = set(protocol.get("readerFeatures") or ())
+    settings = dict(table.get("configuration") or {})
+    if int(protocol.get("minReaderVersion") or 1) > 3 or features - _KNOWN:
+        _refuse(shown, "asks more of its readers than is known here")
+    if any(each.get("deletionVector") for each in live):
+        _refuse(shown, "marks deleted rows in vectors of their own", hint="REORG TABLE … APPLY (PURGE) writes them out")
+    if settings.get("delta.columnMapping.mode", "none") != "none":
+        _refuse(shown, "calls its columns otherwise than its files do")
+    if table.get("partitionColumns"):
+        _refuse(shown, "keeps columns in the names of folders")
+
+
+def _refuse(shown: str, why: str, *, hint: str = "write the table out as Parquet, or to a table without it") -> None:
+    raise UsageError(f"{shown} is a Delta table that {why}", hint=hint)

@@ -1,0 +1,194 @@
+"""Where a table's rows come from on Spark: Parquet files, a folder of them, a Delta table's folder, a catalog's table.
+
+The files are listed once; that list, with sizes and times, is the snapshot. They are read by name, each by the types
+that were found, and if the list differs in the end, nothing is made. A folder's name adds no column. CSV is not
+read here: Spark would guess at it, row by row. Messages are for the owner; they name files and columns, never a cell.
+"""
+
+from __future__ import annotations
+
+import glob
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from discreet.engines.header import Header
+from discreet.engines.spark.delta import live_files
+from discreet.engines.spark.reading import Reading, of_arrow, of_spark
+from discreet.engines.spark.session import Session
+from discreet.engines.spark.store import Disk, Entry, store_of
+from discreet.errors import DiscreetError, SchemaError, UsageError
+
+_TABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*){0,2}")
+_GLOB = re.compile(r"([\\{}\[\]*?])")
+
+#: Dates are those of the calendar that the file's own numbers count in.
+_OPTIONS = {"datetimeRebaseMode": "CORRECTED", "int96RebaseMode": "CORRECTED", "mergeSchema": "false"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source(Header):
+    """A source as it was found: its columns, and its files, or its name in the catalog."""
+
+    readings: tuple[Reading, ...]
+    files: tuple[Entry, ...]
+    #: Lists the files again.
+    listed: Callable[[], tuple[Entry, ...]]
+    table: str | None = None
+
+    def frame(self, session: Session, places: Sequence[int]) -> Any:
+        """The rows, with the columns of these places as c0, c1, ... by their places."""
+        names = [f"c{place}" for place in places]
+        if self.table is not None:
+            whole = session.table(self.table)
+            return whole.toDF(*(f"c{place}" for place in range(len(self.names)))).select(*names)
+        fields = [
+            {"name": self.names[place], "type": self.readings[place].type, "nullable": True, "metadata": {}}
+            for place in places
+        ]
+        return read_files(session, [entry.path for entry in self.files], fields).toDF(*names)
+
+    @contextmanager
+    def at_rest(self) -> Iterator[None]:
+        """Whatever is read within was one snapshot: no file came, went or was written to meanwhile."""
+        yield
+        if self.listed() != self.files:
+            raise UsageError(f"{self.shown} changed while it was read", hint="try again when it is at rest")
+
+
+def read_files(session: Session, files: Sequence[str], fields: list[dict[str, Any]]) -> Any:
+    """Parquet files by name, with these columns and no others."""
+    from pyspark.sql.types import StructType
+
+    struct = StructType.fromJson({"type": "struct", "fields": fields})
+    if not files:
+        return session.createDataFrame([], struct)
+    return session.read.schema(struct).options(**_OPTIONS).parquet(*(_GLOB.sub(r"\\\1", file) for file in files))
+
+
+def find(source: str, *, folder: Path, session: Callable[[], Session]) -> Source:
+    """The source as the owner wrote it; a path is relative to `folder`. Spark is started where it has to be asked."""
+    try:
+        if "://" in source and not source.startswith("file:"):
+            return _elsewhere(source, session())
+        files = _local(source, folder)
+        if files is not None:
+            return _parquet(source, files)
+        if _TABLE.fullmatch(source):
+            return _catalog(source, session())
+    except DiscreetError:
+        raise
+    except OSError as problem:
+        raise UsageError(f"{source} cannot be read: {problem.strerror or 'it is damaged'}") from None
+    except Exception:  # Spark's own may quote what it read
+        raise UsageError(f"{source} cannot be read by Spark", hint="is it there, and may Spark read it?") from None
+    raise UsageError(f"there is no file {source}", hint="a source is relative to the folder of discreet.toml")
+
+
+def _local(source: str, folder: Path) -> Callable[[], tuple[Entry, ...]] | None:
+    """How the files of a source on this machine are listed; None where there are none."""
+    path = folder / source.removeprefix("file://")
+    if path.is_dir():
+        if (path / "_delta_log").is_dir():
+            return lambda: tuple(live_files(Disk(), str(path.absolute()), shown=source))
+        return lambda: tuple(entry for entry in Disk().files(str(path.absolute())) if _is_data(entry.path, path))
+    if path.exists():
+        return lambda: tuple(filter(None, [Disk().entry(str(path.absolute()))]))
+    if not glob.has_magic(source):
+        return None
+    pattern = str(Path(glob.escape(str(folder))) / source)
+
+    def listed() -> tuple[Entry, ...]:
+        found = sorted({str(Path(name).absolute()) for name in glob.glob(pattern, recursive=True)})
+        return tuple(entry for name in found if Path(name).is_file() and (entry := Disk().entry(name)) is not None)
+
+    return listed if listed() else None
+
+
+def _is_data(path: str, folder: Path) -> bool:
+    """What Spark itself takes for data: nothing under a name that begins with a dot or an underscore."""
+    return not any(part.startswith((".", "_")) for part in Path(path).relative_to(folder.absolute()).parts)
+
+
+def _parquet(source: str, listed: Callable[[], tuple[Entry, ...]]) -> Source:
+    """Files of this machine: every footer is read, since Spark would make NULL of a column that one of them lacks."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    files = listed()
+    if not files:
+        raise UsageError(f"{source} holds no Parquet file", hint="a table without rows is a file without rows")
+    first: Any = None
+    for entry in files:
+        name = Path(entry.path).name
+        with open(entry.path, "rb") as stream:
+            if stream.read(4) != b"PAR1":
+                raise UsageError(f"{name} is not a Parquet file", hint="Spark reads no CSV here; DuckDB does")
+        try:
+            with pq.ParquetFile(entry.path) as file:
+                found = file.schema_arrow.remove_metadata(), _old_timestamps(file)
+        except pa.ArrowException:
+            raise UsageError(f"{source} cannot be read as Parquet") from None
+        first = first or found
+        if not found[0].equals(first[0]) or found[1] != first[1]:
+            raise SchemaError(
+                f"{source}: {name} and {Path(files[0].path).name} do not have the same columns and types",
+                hint="write them alike, or declare two tables",
+            )
+    schema, old = first
+    readings = tuple(of_arrow(field.type, shown=str(field.type), old_timestamp=field.name in old) for field in schema)
+    return Source(shown=source, names=tuple(schema.names), readings=readings, files=files, listed=listed)
+
+
+def _old_timestamps(file: Any) -> frozenset[str]:
+    """The columns that hold INT96."""
+    columns = [file.schema.column(place) for place in range(len(file.schema))]
+    return frozenset(column.path for column in columns if column.physical_type == "INT96")
+
+
+def _elsewhere(source: str, session: Session) -> Source:
+    """Files that only Spark can reach: their columns are those that all of them have together."""
+
+    def listed() -> tuple[Entry, ...]:
+        store, root = store_of(session, source), source.rstrip("/")
+        if not _GLOB.search(source) and store.files(f"{root}/_delta_log"):
+            return tuple(live_files(store, root, shown=source))
+        return _listed(session, [source])
+
+    files = listed()
+    if not files:
+        raise UsageError(f"there is no Parquet file at {source}")
+    paths = [_GLOB.sub(r"\\\1", entry.path) for entry in files]
+    found = session.read.options(**{**_OPTIONS, "mergeSchema": "true"}).parquet(*paths).schema
+    return _of_schema(source, found, files=files, listed=listed)
+
+
+def _listed(session: Session, paths: Sequence[str]) -> tuple[Entry, ...]:
+    """Files as Spark lists them, at any address that it knows."""
+    reader = session.read.format("binaryFile").option("recursiveFileLookup", "true")
+    found = reader.load(list(paths)).selectExpr("path", "length", "unix_micros(modificationTime) AS time").toArrow()
+    entries = sorted(Entry(row["path"], row["length"], row["time"]) for row in found.to_pylist())
+    return tuple(entry for entry in entries if not entry.path.rsplit("/", 1)[-1].startswith(("_", ".")))
+
+
+def _catalog(source: str, session: Session) -> Source:
+    """A table of Spark's catalog, where it is made of files."""
+    if not session.catalog.tableExists(source):
+        raise UsageError(f"there is neither a file nor a table {source}", hint="Spark's catalog knows tables by name")
+    if session.catalog.getTable(source).tableType in ("VIEW", "TEMPORARY"):
+        raise UsageError(f"{source} is a view, whose own expressions may fail on a row", hint="name its table")
+
+    def listed() -> tuple[Entry, ...]:
+        session.catalog.refreshTable(source)
+        files = session.table(source).inputFiles()
+        return _listed(session, files) if files else ()
+
+    return _of_schema(source, session.table(source).schema, files=listed(), listed=listed, table=source)
+
+
+def _of_schema(source: str, schema: Any, **more: Any) -> Source:
+    readings = tuple(of_spark(field) for field in schema.fields)
+    return Source(shown=source, names=tuple(field.name for field in schema.fields), readings=readings, **more)

@@ -1,0 +1,164 @@
+"""Apache Spark 4: its forms of what `dialect` lists.
+
+They need a session as `engines.spark.session` pins it: ANSI, no substitution of variables, backslashes that
+escape in literals. What Spark gets silently wrong, and why each form is as it is, stands in
+docs/engines/spark-matrix.md.
+
+The wide type is DECIMAL(38, 0). It holds 2^120; a sum, a difference, a product and a cast of it are exact, and so
+is the rest of a division. Its DIV wraps to 64 bits, its minus sign and `abs` round to 34 digits, and its
+quotient has 6 places and 32 digits before them: none of these is written, or only where nothing is cut off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+
+from discreet.plan.calendar import PartUnit, StartUnit
+from discreet.plan.evaluate import lower, upper
+from discreet.plan.expressions import Sides
+
+_HUGE = "DECIMAL(38, 0)"
+
+_PARTS: dict[PartUnit, str] = {
+    "year": "YEAR",
+    "month": "MONTH",
+    "day": "DAY",
+    "doy": "DOY",
+    "week": "WEEK",
+    "isoyear": "YEAROFWEEK",
+}
+
+#: More rows than a table, or a join of tables, has: a sum of so many numbers of at most 2^18 fits into 64 bits.
+_ROWS = 2**44
+_FEW_BITS = 18
+
+#: A text in a literal: quotes are doubled, a backslash escapes, and NUL has a number, since a parser may take it for
+#: the end. So has the dollar: before it reads anything, Spark puts a setting, or a variable of the process's
+#: environment, in the place of ${...}. Sessions are set not to; a literal of an analyst's shall not rest on that.
+_ESCAPES = str.maketrans({"'": "''", "\\": "\\\\", "\0": "\\u0000", "$": "\\u0024"})
+
+
+class Spark:
+    """Spark's forms."""
+
+    name, big, huge, null = "spark", "BIGINT", _HUGE, "CAST(NULL AS BIGINT)"
+    dictionaries = False
+
+    def identifier(self, name: str) -> str:
+        # In double quotes a backslash would escape; in these nothing does.
+        return "`" + name.replace("`", "``") + "`"
+
+    def text(self, literal: str) -> str:
+        return "'" + literal.translate(_ESCAPES) + "'"
+
+    def can_hold(self, literal: str) -> bool:
+        return True
+
+    def at_least(self, text: str, low: str) -> str:
+        return f"{text} >= {self.text(low)}"
+
+    def below(self, text: str, high: str) -> str:
+        return f"{text} < {self.text(high)}"
+
+    def text_column(self, name: str) -> str:
+        return name
+
+    def wide_column(self, name: str) -> str:
+        # Of 64 bits and a literal beyond them Spark makes TRUE or FALSE, for NULL too.
+        return f"CAST({name} AS {_HUGE})"
+
+    def negated(self, number: str, *, wide: bool) -> str:
+        return f"(0 - {number})" if wide else f"(-{number})"
+
+    def absolute(self, number: str, *, wide: bool) -> str:
+        return _once(number, "CASE WHEN n < 0 THEN 0 - n ELSE n END") if wide else f"abs({number})"
+
+    def remainder(self, left: str, right: str, *, wide: bool) -> str:
+        # Its type is the narrower one of the two, in which a later product might not fit.
+        return f"CAST({left} % {right} AS {_HUGE})" if wide else f"{left} % {right}"
+
+    def quotient(self, left: str, right: str, *, wide: bool) -> str:
+        """Without its rest a number is divided exactly, so that no digit of the quotient is rounded."""
+        if not wide:
+            return f"{left} DIV {right}"
+        pair = f"struct(CAST({left} AS {_HUGE}) AS l, CAST({right} AS {_HUGE}) AS r)"
+        return _once(pair, f"CAST((n.l - n.l % n.r) / n.r AS {_HUGE})")
+
+    def total(self, number: str, told: str, *, most: int) -> str:
+        """In 64 bits where no table has so many rows that they overflow; if need be by two parts."""
+        if most < 2**_FEW_BITS:
+            return f"CAST(sum({number}){told} AS {_HUGE})"
+        if most < 2 ** (2 * _FEW_BITS):
+            upper_part = f"CAST(sum(shiftright({number}, {_FEW_BITS})){told} AS {_HUGE})"
+            return f"({upper_part} * {2**_FEW_BITS} + sum({number} & {2**_FEW_BITS - 1}){told})"
+        return f"sum(CAST({number} AS {_HUGE})){told}"
+
+    def lookup(self, table: Sequence[int | None], place: str, *, wide: bool) -> str:
+        listed = ", ".join("NULL" if found is None else str(found) for found in table)
+        typed = f"CAST(array({listed}) AS ARRAY<{_HUGE if wide else 'BIGINT'}>)"
+        return f"get({typed}, try_cast({place} - 1 AS INT))"
+
+    def part(self, unit: PartUnit, day: str) -> str:
+        return f"CAST(extract({_PARTS[unit]} FROM {_date(day)}) AS BIGINT)"
+
+    def start(self, unit: StartUnit, day: str) -> str:
+        return f"CAST(unix_date(trunc({_date(day)}, '{unit}')) AS BIGINT)"
+
+    def length(self, text: str) -> str:
+        return f"CAST(length({text}) AS BIGINT)"
+
+    def like(self, text: str, pattern: str, *, wanted: bool) -> str:
+        return f"({text} {'LIKE' if wanted else 'NOT LIKE'} {self.text(pattern)})"
+
+    def truth(self, condition: str) -> str:
+        return f"CAST({condition} AS BIGINT)"
+
+    def lower(self, text: str) -> str:
+        return self._translated(text, lower)
+
+    def upper(self, text: str) -> str:
+        return self._translated(text, upper)
+
+    def trim(self, text: str, sides: Sides, characters: str) -> str:
+        return f"trim({sides.upper()} {self.text(characters)} FROM {text})"
+
+    def substr(self, text: str, start: int, length: int | None) -> str:
+        return f"substr({text}, {start}{'' if length is None else f', {length}'})"
+
+    def same(self, left: str, right: str, *, texts: bool) -> str:
+        return f"{left} <=> {right}"
+
+    def derived(self, select: str, alias: str) -> str:
+        return f"({select}) AS {alias}"
+
+    def fitting(self, number: str, low: int, high: int, *, wide: bool) -> str:
+        return f"try_cast({number} AS {_HUGE if wide else 'BIGINT'})"
+
+    def numbers(self, size: int) -> str:
+        return "SMALLINT" if size <= 1 << 15 else "INT" if size <= 1 << 31 else "BIGINT"
+
+    def _translated(self, text: str, change: Callable[[str], str]) -> str:
+        """Small or capital letters by our own table: Spark's make two letters of one, and look at a word's end."""
+        given, made = _letters(change)
+        return f"translate({text}, {self.text(given)}, {self.text(made)})"
+
+
+def _date(day: str) -> str:
+    return f"date_from_unix_date(try_cast({day} AS INT))"
+
+
+def _once(value: str, result: str) -> str:
+    """`result`, in which n stands for a value that is written, and computed, once: nesting does not double it.
+
+    The value lies outside of the function, so that no column called n is taken for it.
+    """
+    return f"get(transform(array({value}), n -> {result}), 0)"
+
+
+@cache
+def _letters(change: Callable[[str], str]) -> tuple[str, str]:
+    """All characters that are changed, and what each becomes."""
+    letters = [chr(code) for code in range(0x110000) if not 0xD800 <= code <= 0xDFFF]
+    pairs = [(letter, made) for letter in letters if (made := change(letter)) != letter]
+    return "".join(letter for letter, _ in pairs), "".join(made for _, made in pairs)
