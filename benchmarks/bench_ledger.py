@@ -1,4 +1,4 @@
-"""The ledger: charges for each CPU second, and what opening and verifying a long one costs.
+"""The ledger: charges for each CPU second, by how many clients, and what opening and verifying a long one costs.
 
 Charging is measured through the public path, fsync and anchor included. The long ledger is written
 in one transaction, for its length is what matters; it is opened and verified in processes of their own.
@@ -14,6 +14,7 @@ import time
 from fractions import Fraction
 from pathlib import Path
 
+import ledger_clients
 from results import write_section
 
 from discreet.accounting import events
@@ -21,9 +22,10 @@ from discreet.accounting.events import Laplace
 from discreet.accounting.filter import Balance, Cost
 from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.region import Allowed, Box, Region
-from discreet.ledger.journal import new_id, sha256_of
+from discreet.ledger.booking import balance_data
+from discreet.ledger.chain import new_id
+from discreet.ledger.journal import sha256_of
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.state import balance_data
 
 ROWS = 100_000
 CHARGES = 500
@@ -45,8 +47,8 @@ print(opened - start, time.process_time() - opened, memory)
 
 def make(path: Path, accounting: str = "pure") -> Ledger:
     ledger = Ledger.create(path)
-    ledger.declare("people", Guarantee(epsilon=Fraction(10**6), accounting=accounting))
-    ledger.add_version("people", population="people", schema={}, source={})
+    ledger.declare("people 0", Guarantee(epsilon=Fraction(10**6), accounting=accounting))
+    ledger.add_version("people 0", population="people 0", schema={}, source={})
     return ledger
 
 
@@ -61,8 +63,8 @@ def charging(folder: Path, *, narrow: bool) -> tuple[float, float]:
         cpu, wall = time.process_time(), time.perf_counter()
         for number in range(CHARGES):
             charge = ledger.charge(
-                population="people",
-                table="people",
+                population="people 0",
+                table="people 0",
                 version=1,
                 region=region(number) if narrow else Region.whole(),
                 event=Laplace(scale=Fraction(1000 + number % 50), l1=1),
@@ -89,8 +91,8 @@ def long_ledger(path: Path) -> None:
                 id_ = f"r-{new_id()}"
                 charge = {
                     "id": id_,
-                    "population": "people",
-                    "table": "people",
+                    "population": "people 0",
+                    "table": "people 0",
                     "version": 1,
                     "region": region(number).to_data(),
                     "event": events.to_data(event),
@@ -131,7 +133,13 @@ def main() -> None:
             [float(word) for word in subprocess.check_output([sys.executable, "-c", OPEN, str(path)]).split()]
             for _ in range(3)
         ]
+        with ledger_clients.server(folder) as url:
+            long, moved_s = ledger_clients.long(path, url)
+            short = ledger_clients.short(folder, url)
+        fsync_ms = ledger_clients.fsync_ms(folder)
     opened, verified, memory = (min(run[place] for run in runs) for place in range(3))
+    clients = "\n".join(short)
+    long_clients = "\n".join(long)
     text = f"""
 | | per CPU second | per second |
 |---|---:|---:|
@@ -140,13 +148,27 @@ def main() -> None:
 
 A charge is four fsyncs (the database's log, the anchor's digests, its head, its folder) under a lock; so is an answer.
 
+A question is a charge and a stored answer. Clients are threads of one curator, asking without a pause; a machine is a
+process with a state folder of its own. Server, curators and clients share {os.cpu_count()} cores with whatever else ran
+(load {os.getloadavg()[0]:.0f}), and a disk whose fsync took {fsync_ms:.1f} ms.
+
+| ledger | machines | clients each | populations | questions/s | median ms | 95% ms | CPU ms of a curator |
+|---|---:|---:|---:|---:|---:|---:|---:|
+{clients}
+
+The same with {ROWS:,} rows in the ledger:
+
+| ledger | machines | clients each | populations | questions/s | median ms | 95% ms | CPU ms of a curator |
+|---|---:|---:|---:|---:|---:|---:|---:|
+{long_clients}
+
 | a ledger of {ROWS:,} rows ({size:.0f} MiB) | CPU s |
 |---|---:|
 | open: every row's digest and MAC, fold, tables, answers, anchor | {opened:.1f} |
 | verify: the same from the disk again, and SQLite's own check | {verified:.1f} |
 
-Peak memory {memory:.0f} MiB, with both in one process. Best of three. How fast this machine was meanwhile: ten million
-additions in a loop took {yardstick():.2f} CPU s.
+Peak memory {memory:.0f} MiB, with both in one process. Best of three. Moving it to PostgreSQL took {moved_s:.0f} s. How
+fast this machine was meanwhile: ten million additions in a loop took {yardstick():.2f} CPU s.
 """
     print(text)
     write_section("ledger", text)

@@ -25,6 +25,10 @@ def pytest_configure(config):
 # thousands of calls in one process; those that start processes of their own build theirs as everybody's do.
 typer.main.get_command = functools.cache(typer.main.get_command)
 
+# As the command line does: a second thread of the linear algebra only takes the other worker's processor.
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
+
 # Asserts are rewritten and modules compiled once, and not by every worker and process of every run.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False

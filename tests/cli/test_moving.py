@@ -11,8 +11,8 @@ import pytest
 import discreet
 from clinic import make, run, say
 from collect.database import server
-from discreet.cli.moving import move
-from discreet.errors import LedgerFault, UsageError
+from discreet import folder
+from discreet.ledger import postgres as stores
 
 
 @pytest.fixture(scope="module")
@@ -54,29 +54,84 @@ def test_a_ledger_moves_and_its_budget_with_it(tmp_path: Path, url: str, capsys:
     before = run(capsys, tmp_path, "query", COUNT, "--epsilon", "0.75")[1]
     with discreet.open(tmp_path).ledger as ledger:
         rows = ledger.state.seq
-    move(url, project=tmp_path)
-    assert f"with {rows + 1} rows" in capsys.readouterr().out
+    code, out, _ = say(capsys, tmp_path, "ledger", "move", url)
+    assert code == 0 and f"with {rows + 1} rows" in out and "note:" not in out
     assert f'ledger = "{url}"' in (tmp_path / "discreet.toml").read_text()
     assert not {"ledger.db", "ledger.db-wal"} & {each.name for each in (tmp_path / ".discreet").iterdir()}
     assert (tmp_path / ".discreet" / "ledger.db.moved").exists()
     assert run(capsys, tmp_path, "query", BY_SEX, "--epsilon", "0.5")[0] == 4
     code, after, _ = run(capsys, tmp_path, "query", COUNT, "--epsilon", "0.75")
     assert (code, after["release"], after["rows"]) == (0, before["release"], before["rows"])  # stored, and free
-    with pytest.raises(UsageError, match="PostgreSQL already"):
-        move(url, project=tmp_path)
+    code, told, _ = run(capsys, tmp_path, "ledger", "move", url)
+    assert code == 2 and "PostgreSQL already" in told["reason"]
+
+
+def test_a_move_that_broke_off_goes_on(
+    tmp_path: Path, url: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    """The ledger is there and discreet.toml does not say so: the old file answers nothing, and moving again ends it."""
+    make(tmp_path)
+    call = ("query", COUNT, "--epsilon", "0.75")
+    before = run(capsys, tmp_path, *call)[1]
+
+    def die(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    act = folder.set_ledger
+    monkeypatch.setattr(folder, "set_ledger", die)
+    assert run(capsys, tmp_path, "ledger", "move", url)[0] != 0
+    monkeypatch.setattr(folder, "set_ledger", act)
+    assert run(capsys, tmp_path, *call)[0] == 5
+    code, told, _ = run(capsys, tmp_path, "ledger", "move", url)
+    assert code == 0 and told["warnings"] == []
+    assert run(capsys, tmp_path, *call)[1]["rows"] == before["rows"]
+    assert run(capsys, tmp_path, "ledger", "verify")[1] == {
+        "sound": True, "rows": told["rows"], "row": None, "problem": "", "warnings": [],
+    }  # fmt: skip
+
+
+def test_a_server_elsewhere_without_encryption_is_told(
+    tmp_path: Path, url: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    make(tmp_path)
+    monkeypatch.setattr(stores, "_is_remote", lambda _: True)
+    code, out, _ = say(capsys, tmp_path, "ledger", "move", url)
+    assert code == 0 and "not encrypted" in out and "sslmode=verify-full" in out
+    assert "note: " in say(capsys, tmp_path, "ledger", "verify")[1]
+    (warning,) = run(capsys, tmp_path, "ledger", "verify")[1]["warnings"]
+    assert discreet.open(tmp_path).ledger.warnings == (warning,)
+
+
+def test_a_machine_joins_with_a_state_folder_or_says_that_it_is_alone(
+    tmp_path: Path, url: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("DISCREET_STATE", str(tmp_path / "one"))
+    make(tmp_path / "here")
+    assert run(capsys, tmp_path / "here", "query", COUNT, "--epsilon", "0.25")[0] == 0
+    assert run(capsys, tmp_path / "here", "ledger", "move", url)[0] == 0
+    monkeypatch.setenv("DISCREET_STATE", str(tmp_path / "two"))
+    code, told, _ = run(capsys, tmp_path / "here", "ledger", "adopt")
+    assert code == 2 and "shut all of them out" in told["reason"] and "--alone" in told["hint"]
+    code, out, _ = say(capsys, tmp_path / "here", "ledger", "adopt", "--state", str(tmp_path / "one"))
+    assert code == 0 and "the others go on" in out and "never use it again" not in out
+    assert run(capsys, tmp_path / "here", "budget")[1]["tables"]["patients"]["spent"]["epsilon"] == 0.25
+    monkeypatch.setenv("DISCREET_STATE", str(tmp_path / "three"))
+    code, out, _ = say(capsys, tmp_path / "here", "ledger", "adopt", "--alone")
+    assert code == 0 and "a new key" in out and "the whole budget counts as spent" in out
+    assert run(capsys, tmp_path / "here", "query", BY_SEX, "--epsilon", "0.1")[0] == 4
 
 
 def test_a_password_does_not_go_into_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     make(tmp_path)
-    with pytest.raises(UsageError, match="holds a password"):
-        move("postgresql://ann:secret@127.0.0.1:1/books", project=tmp_path)
+    code, told, _ = run(capsys, tmp_path, "ledger", "move", "postgresql://ann:secret@127.0.0.1:1/books")
+    assert code == 2 and "holds a password" in told["reason"]
     assert "secret" not in (tmp_path / "discreet.toml").read_text()
 
 
 def test_no_server_is_a_sentence_and_exit_code_5(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     make(tmp_path)
-    with pytest.raises(LedgerFault, match="cannot be reached"):
-        move("postgresql://ann@127.0.0.1:1/books", project=tmp_path)
+    code, told, _ = run(capsys, tmp_path, "ledger", "move", "postgresql://ann@127.0.0.1:1/books")
+    assert code == 5 and "cannot be reached" in told["reason"]
     assert run(capsys, tmp_path, "query", COUNT, "--epsilon", "0.1")[0] == 0  # the file is still in use
     toml = tmp_path / "discreet.toml"
     toml.write_text(toml.read_text().replace("sqlite:///.discreet/ledger.db", "postgresql://a:secret@127.0.0.1:1/b"))

@@ -1,14 +1,14 @@
 """A life at the ledger: charge, store, say, and again; when the budget is gone, look at it, until killed.
 
-Arguments: the ledger, and perhaps `mutant=NAME` or `die=POINT` (leave at that point of the third charge).
+Arguments: the ledger, and perhaps `mutant=NAME`, `die=POINT` (leave at that point of the third charge) or `threads=N`.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Callable
-from pathlib import Path
 
 from crash.harness import say
 from crash.mutants import MUTANTS
@@ -16,7 +16,9 @@ from discreet.errors import BudgetExceeded
 from discreet.ledger import anchor
 from discreet.ledger.anchor import Anchor
 from discreet.ledger.ledger import Ledger
+from discreet.ledger.postgres import PostgresStore
 from discreet.ledger.sqlite import SqliteStore
+from discreet.ledger.where import Address, where_of
 from ledger.ledgers import ask, laplace
 
 #: Steps of a charge, in their order: what is wrapped, and whether to die before or after it.
@@ -36,9 +38,11 @@ POINTS: dict[str, tuple[object, str, bool]] = {
 }
 
 
-def die_at(point: str) -> None:
+def die_at(point: str, ledger: Ledger) -> None:
     """From now on, leave this process at that point, without any goodbye."""
     owner, name, before = POINTS[point]
+    if owner is SqliteStore and isinstance(ledger.path, Address):
+        owner = PostgresStore
     act = getattr(owner, name)
 
     def deadly(*arguments: object, **named: object) -> object:
@@ -55,14 +59,20 @@ def live(arguments: list[str], ready: Callable[[], None]) -> None:
     told = dict(option.split("=") for option in options)
     if "mutant" in told:
         MUTANTS[told["mutant"]]()
-    with Ledger.open(Path(path)) as ledger:
+    with Ledger.open(where_of(path)) as ledger:
         ready()
-        for number in range(sys.maxsize):
-            if "die" in told and number == 2:
-                die_at(told["die"])
-            try:
-                charge = ask(ledger, laplace("0.01"), price="0.01", question=str(os.getpid()))
-            except BudgetExceeded:
-                ledger.refresh()
-                continue
-            say(f"{charge.id} {ledger.store(charge.id, f'answer to {charge.id}')}")
+        for _ in range(1, int(told.get("threads", 1))):
+            threading.Thread(target=spend, args=(ledger, None), daemon=True).start()
+        spend(ledger, told.get("die"))
+
+
+def spend(ledger: Ledger, die: str | None) -> None:
+    for number in range(sys.maxsize):
+        if die is not None and number == 2:
+            die_at(die, ledger)
+        try:
+            charge = ask(ledger, laplace("0.01"), price="0.01", question=str(os.getpid()))
+        except BudgetExceeded:
+            ledger.refresh()
+            continue
+        say(f"{charge.id} {ledger.store(charge.id, f'answer to {charge.id}')}")

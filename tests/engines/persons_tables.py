@@ -56,9 +56,13 @@ class File:
             with file.open("w", encoding="utf-8", newline="") as stream:
                 csv.writer(stream).writerows([self.names, *self.rows])
         else:
-            arrays = [pa.array([row[place] for row in self.rows], type_) for place, type_ in enumerate(self.types)]
-            pq.write_table(pa.Table.from_arrays(arrays, names=list(self.names)), file)
+            pq.write_table(self.arrow(), file)
         return file.name
+
+    def arrow(self) -> pa.Table:
+        """The rows of a Parquet file."""
+        arrays = [pa.array([row[place] for row in self.rows], type_) for place, type_ in enumerate(self.types or ())]
+        return pa.Table.from_arrays(arrays, names=list(self.names))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import stat
 import subprocess
 import sys
 import threading
@@ -15,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.accounting.region import Allowed
+from discreet.engines import duckdb as duckdb_engine
 from discreet.engines.dense import dense
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.engines.engine import EngineFailure, Tables
@@ -130,15 +132,37 @@ def test_the_deadline_interrupts(file, monkeypatch):
     engine.close()
 
 
-def test_too_little_memory_is_a_failure_not_a_file(file, monkeypatch, tmp_path):
-    greedy = "SELECT 0 AS cell, count(*) AS s0 FROM (SELECT DISTINCT range FROM range(20000000))"
+def test_too_little_memory_is_a_folder_that_vanishes(file, monkeypatch, tmp_path):
+    greedy = "SELECT 0 AS cell, count(*) AS s0 FROM (SELECT DISTINCT range FROM range(2000000))"
     monkeypatch.setattr(Writer, "count", lambda self, cells, region: greedy)
     monkeypatch.chdir(tmp_path)
+    seen = []
+    connect = duckdb_engine._connect
+
+    def connected(folders, **how):
+        spill = how.get("spill")
+        seen.append(None if spill is None else (spill.parent, stat.S_IMODE(spill.stat().st_mode)))
+        return connect(folders, **how)
+
+    monkeypatch.setattr(duckdb_engine, "_connect", connected)
+    engine = DuckDBEngine(threads=1, memory_mb=32)
+    assert total(engine, file) == [2_000_000]
+    assert seen == [None, (file.parent, 0o700)]  # it did not fit, and then it did
+    engine.close()
+    assert [path.name for path in tmp_path.iterdir()] == ["made"]
+    assert [path.name for path in file.parent.iterdir()] == [file.name]
+
+
+def test_what_no_folder_can_hold_is_a_failure(file, monkeypatch, tmp_path):
+    greedy = "SELECT 0 AS cell, count(*) AS s0 FROM (SELECT DISTINCT range FROM range(2000000))"
+    monkeypatch.setattr(Writer, "count", lambda self, cells, region: greedy)
+    connect = duckdb_engine._connect
+    monkeypatch.setattr(duckdb_engine, "_connect", lambda folders, **how: connect(folders, **how | {"spill": None}))
     engine = DuckDBEngine(threads=1, memory_mb=32)
     with pytest.raises(EngineFailure):
         total(engine, file)
     engine.close()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["made"]
+    assert [path.name for path in file.parent.iterdir()] == [file.name]
 
 
 @pytest.mark.parametrize("cells", [[0, 5], [-1], [None, 1]])

@@ -54,7 +54,7 @@ def check_mirror_descent(seed):
 
 @pytest.mark.parametrize("seed", [1])
 def test_the_optimum_is_that_of_slow_mirror_descent(seed):
-    """One, with masks, that knows nothing of conditions: that those hold is asked of ten optima below."""
+    """One, with masks, that knows nothing of conditions: that those hold is asked of six optima below."""
     check_mirror_descent(seed)
 
 
@@ -64,7 +64,7 @@ def test_more_optima_are_those_of_slow_mirror_descent(seed):
     check_mirror_descent(seed)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", [*range(6), *(pytest.param(seed, marks=pytest.mark.fuzz) for seed in range(6, 30))])
 def test_the_optimum_satisfies_its_own_conditions(seed):
     """Karush, Kuhn and Tucker on the full joint table: no cell's gradient is below the mean over the model's mass."""
     sizes, measurements, masks, fitted = exactly_fitted(seed)

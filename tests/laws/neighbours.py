@@ -9,22 +9,20 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from itertools import count
 from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet as pq
 
 from discreet.accounting import events
 from discreet.accounting.region import Region
 from discreet.answers.refine import Reading
 from discreet.curator import Curator
-from discreet.engines.duckdb import DuckDBEngine
-from discreet.engines.engine import Tables
+from discreet.engines.engine import Engine, Tables
 from discreet.engines.keyed import person_tag
 from discreet.engines.memory import MemoryEngine
+from discreet.engines.place import Place
 from discreet.engines.public import load
-from discreet.engines.stored import PERSON, persons_file
+from discreet.engines.stored import PERSON
 from discreet.measurement import Measurement
 from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.laplace import DiscreteLaplace
@@ -37,41 +35,42 @@ from discreet.plan.relation import base
 from discreet.sql.asked import Asked
 from discreet.sql.catalog import Known
 from discreet.sql.read import read
+from engines.conformance.grounds import Disk, Ground, contents, declared
+from engines.persons_tables import TAG_KEY
 from laws.worlds import POPULATION, Source, World
 
-#: Two keys for persons, the same for both neighbours: they are public to a test.
-KEY, TAG_KEY = bytes(range(32)), bytes(range(32, 64))
 EPSILON, DELTA = Fraction(1), Fraction(1, 10**6)
 NORMS = ("l0", "l1", "l2_squared", "linf")
-
-_numbers = count()
-
 
 @dataclass(frozen=True, kw_only=True)
 class Declared:
     """The declared tables of one of two neighbours."""
 
-    engine: DuckDBEngine | MemoryEngine
-    files: Mapping[str, Path]
+    ground: Ground
+    files: Mapping[str, Place]
+
+    @property
+    def engine(self) -> Engine:
+        return self.ground.engine
 
     @staticmethod
-    def make(sources: Mapping[str, Source], folder: Path, engine: DuckDBEngine | MemoryEngine) -> "Declared":
-        """Write the sources and declare them."""
+    def make(sources: Mapping[str, Source], ground: Ground) -> "Declared":
+        """Lay the sources and declare them."""
+        laid = {
+            name: replace(source.table, source=ground.lay(source.file, name)) for name, source in sources.items()
+        }
         files = {}
-        for source in sources.values():
-            source.write(folder)
         for name, source in sources.items():
-            files[name] = folder / f"declared-{next(_numbers)}.parquet"
-            keys = {} if source.schema.unit.is_row else {"key": KEY, "tag_key": TAG_KEY, "path": source.path}
-            engine.declare(source.table, folder=folder, target=files[name], **keys)
-        return Declared(engine=engine, files=files)
+            path = tuple(laid[step.name] for step in source.path)
+            _, files[name] = declared(ground, laid[name], path)
+        return Declared(ground=ground, files=files)
 
-    def rows(self, table: str) -> Counter:
-        """The declared rows, with the tags of their persons."""
-        beside = persons_file(self.files[table])
-        tags = {row["number"]: row["tag"] for row in _rows(beside)} if beside.is_file() else {}
-        found = [{**row, PERSON: tags.get(row.get(PERSON))} for row in _rows(self.files[table])]
-        return Counter(tuple(row.items()) for row in found)
+    def rows(self, table: str) -> tuple[Counter, dict[bytes, int]]:
+        """The declared rows under the tags of their persons, and how many rows everybody has."""
+        return contents(self.ground, self.files[table], persons=PERSON in self._columns(table))
+
+    def _columns(self, table: str) -> set[str]:
+        return {name for row in self.ground.stored(self.files[table])[:1] for name in row}
 
     def tables(self, asked: Asked) -> Tables:
         return Tables(files={scan: self.files[scan.table] for scan in asked.tables}, publics=asked.publics)
@@ -79,18 +78,13 @@ class Declared:
     def records(self, table: str, person: tuple[str, ...]) -> list[dict]:
         """The declared rows of a person."""
         tag = person_tag(person, TAG_KEY)
-        numbers = {row["number"] for row in _rows(persons_file(self.files[table])) if row["tag"] == tag}
-        return [row for row in _rows(self.files[table]) if row[PERSON] in numbers]
+        numbers = {row["number"] for row in self.ground.side(self.files[table]) if row["tag"] == tag}
+        return [row for row in self.ground.stored(self.files[table]) if row[PERSON] in numbers]
 
     def forget(self) -> None:
-        """Take the files away."""
-        for file in self.files.values():
-            file.unlink()
-            persons_file(file).unlink(missing_ok=True)
-
-
-def _rows(file: Path) -> list[dict]:
-    return pq.read_table(file, partitioning=None).to_pylist()
+        """Take the tables away."""
+        for place in self.files.values():
+            self.engine.drop(place)
 
 
 def catalog_of(world: World, folder: Path) -> dict[str, Known]:
@@ -105,35 +99,37 @@ def catalog_of(world: World, folder: Path) -> dict[str, Known]:
 
 @dataclass(frozen=True, kw_only=True)
 class Pair:
-    """Two neighbours, declared, and what may be asked about them."""
+    """Two neighbours, declared, and what may be asked about them; the first of them as the reference has it, too."""
 
     world: World
     catalog: Mapping[str, Known]
     whole: Declared
     less: Declared
+    reference: Declared
     unit: Mapping[str, list[dict]]
 
     @staticmethod
-    def make(world: World, folder: Path, engine: DuckDBEngine) -> "Pair":
+    def make(world: World, folder: Path, engine: Engine | Ground) -> "Pair":
+        """`engine`: one of files, or the ground of any."""
+        ground = engine if hasattr(engine, "lay") else Disk(name="files", engine=engine, folder=folder)
         catalog = catalog_of(world, folder)
-        whole = Declared.make(world.sources, folder, engine)
+        whole = Declared.make(world.sources, ground)
         if world.person is None:
             (source,) = world.sources.values()
-            alone = Declared.make({"visits": replace(source, rows=(world.row,))}, folder, engine)
-            unit = {"visits": _rows(alone.files["visits"])}
+            alone = Declared.make({"visits": replace(source, rows=(world.row,))}, ground)
+            unit = {"visits": ground.stored(alone.files["visits"])}
             alone.forget()
         else:
             unit = {name: whole.records(name, world.person) for name in world.sources}
-        reference = Declared.make(world.sources, folder, MemoryEngine())
+        reference = Declared.make(world.sources, Disk(name="memory", engine=MemoryEngine(), folder=folder))
         for name in world.sources:
             assert whole.rows(name) == reference.rows(name), f"the engine and the reference declare another {name}"
-        reference.forget()
-        less = Declared.make(world.neighbour(), folder, engine)
-        return Pair(world=world, catalog=catalog, whole=whole, less=less, unit=unit)
+        less = Declared.make(world.neighbour(), ground)
+        return Pair(world=world, catalog=catalog, whole=whole, less=less, reference=reference, unit=unit)
 
     def forget(self) -> None:
-        self.whole.forget()
-        self.less.forget()
+        for side in (self.whole, self.less, self.reference):
+            side.forget()
 
 
 @dataclass(kw_only=True)
@@ -208,7 +204,7 @@ class Law:
             exact = side.engine.count(cells, found.region, tables=side.tables(asked)).exact_values
             assert len(exact) == len(cells.statistics) and all(values.shape == (cells.size,) for values in exact)
             sides.append([values.astype(object) for values in exact])
-        tables = pair.whole.tables(asked)
+        tables = pair.reference.tables(asked)
         reference = MemoryEngine().count(cells, Region.whole(), tables=tables).exact_values
         for statistic, one, two in zip(cells.statistics, sides[0], reference, strict=True):
             assert one.tolist() == two.tolist(), f"the engine and the reference differ in {statistic}"
@@ -226,7 +222,7 @@ class Law:
             sides.append(dict(zip(known.exact_keys, known.exact_persons.tolist(), strict=True)))
         whole, less = sides
         reference = MemoryEngine().keys(
-            step.plan, step.keys, Region.whole(), persons=step.persons, tables=pair.whole.tables(asked)
+            step.plan, step.keys, Region.whole(), persons=step.persons, tables=pair.reference.tables(asked)
         )
         assert list(whole.items()) == list(zip(reference.exact_keys, reference.exact_persons.tolist(), strict=True))
         moved = [abs(whole.get(key, 0) - less.get(key, 0)) for key in {*whole, *less}]

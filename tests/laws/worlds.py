@@ -4,7 +4,6 @@ Two kinds. In the one a unit is a row. In the other it is a person, whose rows l
 `items`, which reach her through the visits they name. Both have a public table whose keys repeat.
 """
 
-import csv
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,12 +11,12 @@ from datetime import UTC, datetime
 from fractions import Fraction
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from hypothesis import strategies as st
 
 from discreet.schema.column import Boolean, Category, Column, Moment, Number, Text
 from discreet.schema.schema import Schema, Table
 from discreet.schema.unit import PrivacyUnit
+from engines.persons_tables import File
 
 NAN, INFINITY = float("nan"), float("inf")
 POPULATION = "people"
@@ -75,14 +74,12 @@ class Source:
     def schema(self) -> Schema:
         return self.table.schema
 
+    @property
+    def file(self) -> File:
+        return File(names=self.names, rows=self.rows, types=self.types)
+
     def write(self, folder) -> None:
-        file = folder / self.table.source
-        if self.types is None:
-            with file.open("w", encoding="utf-8", newline="") as stream:
-                csv.writer(stream).writerows([self.names, *self.rows])
-            return
-        arrays = [pa.array([row[place] for row in self.rows], type_) for place, type_ in enumerate(self.types)]
-        pq.write_table(pa.Table.from_arrays(arrays, names=list(self.names)), file)
+        self.file.write(folder, self.table.name)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -163,7 +163,12 @@ def test_another_key_writes_nothing_that_counts(shared: tuple[Ledger, Ledger], a
     machine("three")
     with pytest.raises(LedgerFault, match="no state folder"):
         Ledger.open(address)
-    assert repair.adopt(address, None).lost == ("patients",)
+    with pytest.raises(UsageError, match="spend every budget") as refused:
+        repair.adopt(address, None)
+    assert "--alone" in refused.value.hint
+    assert repair.verify(address).rows == 0  # no state folder came to be
+    ask(one, laplace("0.1"))  # and the others go on
+    assert repair.adopt(address, None, alone=True).lost == ("patients",)
     with Ledger.open(address) as three, pytest.raises(BudgetExceeded):
         ask(three, laplace("0.1"))
     with pytest.raises(LedgerTampered, match="not written by this ledger"):
@@ -274,6 +279,72 @@ def test_a_crash_before_the_anchor_leaves_one_budget(file: Path, address: Addres
     repair.acknowledge(address)
     with Ledger.open(address) as ledger:
         assert spent(ledger) == 2
+
+
+@pytest.mark.parametrize("point", ["the answer of the commit", "the anchor", "after the anchor"])
+def test_a_move_that_broke_off_goes_on(file: Path, address: Address, monkeypatch: pytest.MonkeyPatch, point: str):
+    """The ledger is there, and nobody was told; the second time finds it, whether or not the anchor knows."""
+    owner, name = (PostgresStore, "commit") if "commit" in point else (Anchor, "write")
+    act = getattr(owner, name)
+
+    def break_off(*arguments: object, **named: object) -> None:
+        if point != "the anchor":
+            act(*arguments, **named)
+        raise LedgerFault("the connection to the ledger's server was lost")
+
+    with Ledger.open(file) as before:
+        old = before.state.digests
+    monkeypatch.setattr(owner, name, break_off)
+    with pytest.raises(LedgerFault, match="was lost"):
+        moving.move(file, address)
+    monkeypatch.setattr(owner, name, act)
+    assert moving.move(file, address) == len(old) + 1
+    assert moving.move(file, address) == len(old) + 1
+    with Ledger.open(address) as ledger:
+        assert ledger.state.digests[:-1] == old
+        assert spent(ledger) == Fraction("1.5")
+        ask(ledger, laplace("1.5"))
+    with pytest.raises(LedgerRolledBack):
+        Ledger.open(file)
+    assert repair.verify(address).sound
+
+
+def test_a_file_used_after_a_move_broke_off(file: Path, address: Address, monkeypatch: pytest.MonkeyPatch):
+    """What the file has spent since is not forgotten: moving refuses, and acknowledging charges it there."""
+    act = PostgresStore.commit
+
+    def break_off(store: PostgresStore) -> None:
+        act(store)
+        raise LedgerFault("lost")
+
+    monkeypatch.setattr(PostgresStore, "commit", break_off)
+    with pytest.raises(LedgerFault, match="lost"):
+        moving.move(file, address)
+    monkeypatch.setattr(PostgresStore, "commit", act)
+    with Ledger.open(file) as ledger:
+        ask(ledger, laplace("0.5"))
+    with pytest.raises(UsageError, match="the file was used since") as refused:
+        moving.move(file, address)
+    assert "acknowledge" in refused.value.hint
+    repair.acknowledge(address)
+    with Ledger.open(address) as ledger:
+        assert spent(ledger) == 2
+
+
+def test_a_copy_that_somebody_changed_does_not_pass_for_a_move(
+    file: Path, address: Address, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(Anchor, "write", lambda *_, **__: (_ for _ in ()).throw(LedgerFault("lost")))
+    with pytest.raises(LedgerFault, match="lost"):
+        moving.move(file, address)
+    monkeypatch.undo()
+    rows = dump(address)
+    entries = rows["entries"]
+    rows["entries"] = [*entries[:-1], (*entries[-1][:-1], "0" * 64)]  # another key's
+    restore(address, rows)
+    monkeypatch.setenv("DISCREET_STATE", str(file.parents[2] / "one"))
+    with pytest.raises(LedgerTampered, match="not written by this ledger"):
+        moving.move(file, address)
 
 
 def test_what_is_there_already_is_not_overwritten(file: Path, address: Address, machine):

@@ -23,7 +23,7 @@ from discreet.plan import formula
 from discreet.plan.price import Choose, Discover, Law, Measure
 from discreet.plan.statistics import statistic_name
 from discreet.sql.asked import Output
-from discreet.sql.dialect import DuckDB
+from discreet.sql.dialects import dialect_at
 from discreet.sql.emit import Emitter
 from discreet.sql.write import SHOWN, Writer
 
@@ -204,7 +204,7 @@ def _sql(quoted: Quote) -> list[str]:
     """The SQL of each step, without path or key."""
     found = []
     region = quoted.price.region
-    writer = Writer(emitter=Emitter(dialect=DuckDB()), names=SHOWN)
+    writer = Writer(emitter=Emitter(dialect=dialect_at(quoted.version.engine)), names=SHOWN)
     for step in quoted.price.steps:
         if isinstance(step, Discover):
             found.append(writer.keys(step.plan, step.keys, region, persons=step.persons))

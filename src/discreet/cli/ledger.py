@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from discreet.cli import show
+from discreet.cli import moving, show
 from discreet.cli.flags import HERE, Folder, Json, writable
 from discreet.errors import UsageError
 
-if TYPE_CHECKING:
-    pass
-
-
-ledger_app = typer.Typer(no_args_is_help=True, help="The ledger: check it, list it, write it out, unlock it.")
+ledger_app = typer.Typer(no_args_is_help=True, help="The ledger: check it, list it, write it out, unlock it, move it.")
+ledger_app.command("move")(moving.move)
 
 
 @ledger_app.command("verify")
@@ -25,8 +22,14 @@ def verify(project: Folder = HERE, as_json: Json = False) -> None:
     import discreet
 
     report = discreet.open(project).verify()
-    data = {"sound": report.sound, "rows": report.rows, "row": report.row, "problem": report.problem}
-    show.out(data, show.verified(report), as_json=as_json)
+    data = {
+        "sound": report.sound,
+        "rows": report.rows,
+        "row": report.row,
+        "problem": report.problem,
+        "warnings": list(report.warnings),
+    }
+    show.out(data, [show.verified(report), *(f"note: {one}" for one in report.warnings)], as_json=as_json)
     if not report.sound:
         raise typer.Exit(5)
 
@@ -77,14 +80,25 @@ def adopt(
     state: Annotated[
         Path | None, typer.Option("--state", help="The ledger's state folder, brought from its old machine.")
     ] = None,
+    alone: Annotated[
+        bool,
+        typer.Option("--alone", help="Of a ledger in PostgreSQL no machine has a state folder any more: shut all out."),
+    ] = False,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
-    """Take a ledger to this machine. Without its state folder every budget counts as spent."""
+    """Take a ledger to this machine, or join those that share it. Without its state folder every budget is spent."""
     import discreet
+    from discreet.ledger import repair
 
-    data, text = show.repaired(discreet.open(project).adopt(state))
-    text += "\nthe ledger goes on here: never use it again where it comes from, or its budget is spent twice"
+    path = discreet.open(project).ledger_path
+    data, text = show.repaired(repair.adopt(path, state, alone=alone))
+    if isinstance(path, Path):
+        text += "\nthe ledger goes on here: never use it again where it comes from, or its budget is spent twice"
+    elif state is not None:
+        text += "\nthis machine shares the ledger now; the others go on"
+    else:
+        text += "\nthe ledger has a new key: others join it again with a copy of this machine's state folder"
     if state is None:
         text += "\nif a limit was raised after this copy was made, grant no more than was granted on top of that"
     show.out(data, text, as_json=as_json)

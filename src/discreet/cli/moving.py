@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import Annotated
 
 import typer
@@ -15,13 +16,20 @@ def move(
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
-    """Move the ledger to PostgreSQL with its whole history. Nothing is spent; the old file is set aside."""
+    """Move the ledger to PostgreSQL with its whole history. Nothing is spent; the old file is set aside.
+
+    Where it broke off, do it again: it goes on from what is there.
+    """
     import discreet
     from discreet.folder import move_ledger
+    from discreet.ledger.stores import open_store, warnings_of
 
     target, rows = move_ledger(discreet.open(project).folder, address)
-    text = (
-        f"the ledger is now at {target}, with {rows} rows; its old file was set aside"
-        "\nanother machine joins it with `discreet ledger adopt --state FOLDER`, a copy of this machine's state folder"
-    )
-    show.out({"ledger": target.name, "rows": rows}, text, as_json=as_json)
+    with closing(open_store(target)) as store:
+        warnings = warnings_of(store)
+    lines = [
+        f"the ledger is now at {target}, with {rows} rows; its old file was set aside",
+        "another machine joins it with `discreet ledger adopt --state FOLDER`, a copy of this machine's state folder",
+        *(f"note: {warning}" for warning in warnings),
+    ]
+    show.out({"ledger": target.name, "rows": rows, "warnings": list(warnings)}, lines, as_json=as_json)

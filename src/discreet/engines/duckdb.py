@@ -2,7 +2,9 @@
 
 DuckDB is no sandbox and need not be one: the analyst's text never comes here. What is switched off
 is what could let a mistake of ours grow: other files, Python variables as tables, extensions,
-further settings, files on the side.
+further settings, files on the side. A question that memory cannot hold is asked once more with a folder for
+its owner only, beside the tables, which vanishes with the answer: how many persons there are must not decide
+whether there is one.
 """
 
 from __future__ import annotations
@@ -12,13 +14,14 @@ import glob
 import os
 import threading
 import weakref
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import duckdb
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.accounting.region import Region
 from discreet.engines import source as sources
@@ -40,6 +43,11 @@ from discreet.sql.write import PLACE, Names, Writer, key_name
 #: Open databases kept, each for one set of folders.
 _MOST_OPEN = 8
 
+#: Coded rows come so many at a time.
+_ROWS_AT_ONCE = 122_880
+
+Result = TypeVar("Result")
+
 _Databases = dict[tuple[str, ...], duckdb.DuckDBPyConnection]
 
 
@@ -52,6 +60,7 @@ class DuckDBEngine(Files):
         self._memory_mb = memory_mb
         self._deadline_s = deadline_s
         self._lock = threading.Lock()
+        self._spilling = threading.Lock()
         self._process = os.getpid()
         self._open: _Databases = {}
         weakref.finalize(self, _close, self._open, os.getpid())
@@ -98,27 +107,30 @@ class DuckDBEngine(Files):
         path = () if ownership is None else path
         chain = tuple(sources.find(one.source, folder=folder) for one in (table, *path))
         try:
-            with self._cursor(_folders(chain)) if ownership is None else self._alone(chain, file) as connection:
+            near = _folders(chain)
+            with self._cursor(near) if ownership is None else self._alone(near, file) as connection:
                 return make(connection, chain)
         except Unreadable:
             from discreet.engines.mended import mended
 
             with working_folder(file) as copies:
                 chain = mended(chain, copies)
-                with self._alone(chain, file) as connection:
+                with self._alone(_folders(chain), file) as connection:
                     return make(connection, chain)
 
     def count(self, cells: Cells, region: Region, *, tables: Tables) -> Exact:
         """The exact cells. Fails only as EngineFailure."""
+
+        def ask(cursor: duckdb.DuckDBPyConnection) -> Mapping[str, Any]:
+            names = _Named(tables=tables)
+            if cells.found is not None:
+                _register(cursor, cells.found)
+            _publics(cursor, tables)
+            sql = Writer(emitter=Emitter(dialect=DuckDB()), names=names.names()).count(cells, region)
+            return cursor.execute(sql, names.files).fetchnumpy()
+
         try:
-            with self._cursor(folders(tables)) as cursor, self._deadline(cursor):
-                names = _Named(tables=tables)
-                if cells.found is not None:
-                    _register(cursor, cells.found)
-                _publics(cursor, tables)
-                sql = Writer(emitter=Emitter(dialect=DuckDB()), names=names.names()).count(cells, region)
-                found = cursor.execute(sql, names.files).fetchnumpy()
-            return Exact(dense(found, cells))
+            return Exact(dense(self._asked(tables, ask), cells))
         except Exception as problem:  # Whatever it is, the question was charged, and the cause may hold a cell.
             raise EngineFailure("the declared table could not be counted") from problem
 
@@ -128,8 +140,7 @@ class DuckDBEngine(Files):
             with self._cursor(folders(tables)) as cursor, self._deadline(cursor):
                 names = _Named(tables=tables)
                 sql = Writer(emitter=Emitter(dialect=DuckDB()), names=names.names()).places(plan, axes, region)
-                found = cursor.execute(sql, names.files).fetchnumpy()
-            columns = tuple(np.asarray(found[f"p{turn}"]) for turn in range(len(axes)))
+                columns = _whole(cursor.sql(sql, params=names.files).to_arrow_reader(_ROWS_AT_ONCE))
             return Coded(columns, tuple(axis.size for axis in axes))
         except Exception as problem:
             raise EngineFailure("the declared table could not be read") from problem
@@ -138,13 +149,15 @@ class DuckDBEngine(Files):
         self, plan: Plan, keys: tuple[Expression, ...], region: Region, *, persons: bool, tables: Tables
     ) -> ExactKeys:
         """The keys that exist, sorted, and the exact number of persons of each. Fails only as EngineFailure."""
+
+        def ask(cursor: duckdb.DuckDBPyConnection) -> list[Any]:
+            names = _Named(tables=tables)
+            _publics(cursor, tables)
+            writer = Writer(emitter=Emitter(dialect=DuckDB()), names=names.names())
+            return cursor.execute(writer.keys(plan, keys, region, persons=persons), names.files).fetchall()
+
         try:
-            with self._cursor(folders(tables)) as cursor, self._deadline(cursor):
-                names = _Named(tables=tables)
-                _publics(cursor, tables)
-                writer = Writer(emitter=Emitter(dialect=DuckDB()), names=names.names())
-                sql = writer.keys(plan, keys, region, persons=persons)
-                rows = cursor.execute(sql, names.files).fetchall()
+            rows = self._asked(tables, ask)
             counts = np.array([row[-1] for row in rows], dtype=np.int64)
             return ExactKeys(tuple(tuple(row[:-1]) for row in rows), counts)
         except Exception as problem:
@@ -155,13 +168,24 @@ class DuckDBEngine(Files):
         with self._lock:
             _close(self._open, self._process)
 
+    def _asked(self, tables: Tables, ask: Callable[[duckdb.DuckDBPyConnection], Result]) -> Result:
+        """What `ask` brings from the tables; once more where memory does not hold it, one such question at a time."""
+        near = folders(tables)
+        try:
+            with self._cursor(near) as cursor, self._deadline(cursor):
+                return ask(cursor)
+        except duckdb.OutOfMemoryException:
+            beside = path_of(next(iter(tables.files.values())))
+            with self._spilling, self._alone(near, beside) as cursor, self._deadline(cursor):
+                return ask(cursor)
+
     @contextmanager
-    def _alone(self, chain: tuple[Source, ...], target: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A database of its own. Persons are grouped and ranked, which may need more than memory holds: it may
+    def _alone(self, folders: set[Path], target: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A database of its own. What is grouped and ranked may need more than memory holds: it may
         use a folder beside `target`."""
-        folders = tuple(sorted(map(str, _folders(chain))))
+        key = tuple(sorted(map(str, folders)))
         with working_folder(target) as spill:
-            connection = _connect(folders, threads=self._threads, memory_mb=self._memory_mb, spill=spill)
+            connection = _connect(key, threads=self._threads, memory_mb=self._memory_mb, spill=spill)
             try:
                 yield connection
             finally:
@@ -296,6 +320,18 @@ class _Named:
         name = next((name for name, known in self.files.items() if known == path), f"f{len(self.files)}")
         self.files[name] = path
         return f"read_parquet(${name}, hive_partitioning = false)"
+
+
+def _whole(batches: Any) -> tuple[NDArray[Any], ...]:
+    """Columns without NULL from their batches. A result in one piece would be held twice before it is copied."""
+    pieces: list[list[NDArray[Any]]] = [[np.zeros(0, dtype=kind.to_pandas_dtype())] for kind in batches.schema.types]
+    for batch in batches:
+        for own, column in zip(pieces, batch.columns, strict=True):
+            own.append(column.to_numpy(zero_copy_only=True))
+    whole = []
+    while pieces:
+        whole.append(np.concatenate(pieces.pop(0)))
+    return tuple(whole)
 
 
 def _register(cursor: duckdb.DuckDBPyConnection, found: Found) -> None:

@@ -23,6 +23,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -150,20 +151,22 @@ class Anchor:
         Because: a digest covers all entries before it, so equality at one place proves it for every earlier one.
             That needs the digests to be the head's own: where they are not, nothing is certain.
         """
+        head = self.read()
         try:
-            raw, head = (self.folder / "digests").read_bytes(), self.read()
+            file = (self.folder / "digests").open("rb", buffering=0)
         except OSError:
             return 0
-        if raw[(head.seq - 1) * DIGEST_BYTES : head.seq * DIGEST_BYTES].hex() != head.digest:
-            return 0
-        low, high = 0, min(len(raw) // DIGEST_BYTES, len(digests))
-        while low < high:
-            middle = (low + high + 1) // 2
-            if raw[(middle - 1) * DIGEST_BYTES : middle * DIGEST_BYTES].hex() == digests[middle - 1]:
-                low = middle
-            else:
-                high = middle - 1
-        return low
+        with file, _faults():
+            if _digest_at(file, head.seq) != head.digest:
+                return 0
+            low, high = 0, min(os.fstat(file.fileno()).st_size // DIGEST_BYTES, len(digests))
+            while low < high:
+                middle = (low + high + 1) // 2
+                if _digest_at(file, middle) == digests[middle - 1]:
+                    low = middle
+                else:
+                    high = middle - 1
+            return low
 
     @contextmanager
     def lock(self) -> Iterator[None]:
@@ -192,6 +195,10 @@ class Anchor:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def _digest_at(file: FileIO, seq: int) -> str:
+    return os.pread(file.fileno(), DIGEST_BYTES, (seq - 1) * DIGEST_BYTES).hex()
 
 
 def spent_at(where: Where) -> bool:

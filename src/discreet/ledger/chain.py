@@ -11,6 +11,8 @@ import hashlib
 import hmac
 import json
 import re
+import secrets
+from base64 import b32encode
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, get_args
@@ -46,6 +48,11 @@ class Entry:
         if not isinstance(found, dict):
             raise ValueError("a body that is not an object")
         return found
+
+
+def new_id() -> str:
+    """Sixteen random letters and digits: 80 bits."""
+    return b32encode(secrets.token_bytes(10)).decode("ascii").lower()
 
 
 def canonical(data: object) -> str:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from discreet.errors import BudgetExceeded, LedgerLocked, UsageError
 from discreet.ledger.account import Account
+from discreet.ledger.chain import new_id
 from discreet.ledger.checked import readable
-from discreet.ledger.journal import Journal, new_id
+from discreet.ledger.journal import Journal
 from discreet.ledger.refusal import not_twice
 from discreet.ledger.state import State
 

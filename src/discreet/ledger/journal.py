@@ -8,7 +8,8 @@ opening repairs. Whatever fails between the first write and the last fsync stops
 what the disk holds is then unknown here, and only opening anew, from the disk, can tell.
 
 In PostgreSQL other machines write too, each with an anchor of its own. An anchor is then behind by what the others
-appended, and catches up. A server that went away may come back: what it holds is then read anew, whole.
+appended, and catches up. A server that went away may come back: what it holds is then read anew, whole. Threads that
+wait for each other there share a transaction, and its commit; see turns.py.
 """
 
 from __future__ import annotations
@@ -16,32 +17,26 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import secrets
 import threading
-from base64 import b32encode
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 from weakref import WeakSet
 
-from discreet.errors import LedgerFault, LedgerLocked, LedgerRolledBack, LedgerTampered, UsageError
+from discreet.errors import LedgerFault, LedgerLocked, LedgerRolledBack, LedgerTampered
 from discreet.ledger import chain, tables
-from discreet.ledger.anchor import Anchor, AnchorMissing, Head, spent_at
+from discreet.ledger.anchor import Anchor, AnchorMissing, Head
 from discreet.ledger.chain import Entry, Kind
-from discreet.ledger.postgres import PostgresStore
-from discreet.ledger.sqlite import SqliteStore
-from discreet.ledger.state import FORMAT, State
+from discreet.ledger.making import make
+from discreet.ledger.state import State
 from discreet.ledger.store import Store
 from discreet.ledger.stores import open_store
-from discreet.ledger.where import Address, Where
+from discreet.ledger.turns import Turns
+from discreet.ledger.where import Where
 
+Result = TypeVar("Result")
 _JOURNALS: WeakSet[Journal] = WeakSet()
-
-
-def new_id() -> str:
-    """Sixteen random letters and digits: 80 bits."""
-    return b32encode(secrets.token_bytes(10)).decode("ascii").lower()
 
 
 class Journal:
@@ -59,17 +54,13 @@ class Journal:
         self._pending = False
         self._stopped = False
         self._unknown = False
+        self._turns = Turns()
         _JOURNALS.add(self)
 
     @staticmethod
     def create(path: Where) -> Journal:
         """A new ledger. It appears at `path` only when it is whole and anchored."""
-        if isinstance(path, Path) and path.exists():
-            raise UsageError(f"there is a ledger already at {path.name!r}")
-        if isinstance(path, Address):
-            _create_tables(path)
-        else:
-            _create_file(path)
+        make(path)
         return Journal.attach(path)
 
     @staticmethod
@@ -115,8 +106,36 @@ class Journal:
                     self._unknown = self._unknown or self._pending
                     raise
 
+    def act(self, act: Callable[[], Result]) -> Result:
+        """Do something in a section: read, decide, and append one entry at most. Where machines share the ledger,
+        threads that wait share one, and none of them is told anything before it is committed.
+        """
+        if not self.store.shared:
+            with self.section():
+                return act()
+        return self._turns.take(act, lock=self._lock, together=self._together)
+
+    def _together(self, acts: Iterator[Callable[[], None]]) -> None:
+        """Acts of several threads in one section. One that raises without having appended does not concern the rest.
+
+        Guarantee: whoever is told that an act was done is told after its entry is durable and anchored; and each act
+            saw the entries of those before it.
+        Because: acts follow one another in one transaction, each on a state that the one before has changed; turns are
+            told their outcome when the section has ended. If it fails, all of it is rolled back, or unknown.
+        """
+        with self.section():
+            for act in acts:
+                waiting, self._pending = self._pending, False
+                try:
+                    act()
+                except Exception:
+                    if self._pending:
+                        raise
+                finally:
+                    self._pending = self._pending or waiting
+
     def append(self, kind: Kind, body: dict[str, Any], *, payload: tuple[str, str, str] | None = None) -> Entry:
-        """Append one entry; at most one in a section, so that a crash is never more than one behind."""
+        """Append one entry; at most one in a section or act: in a file a crash is never more than one behind."""
         if self._pending:
             raise RuntimeError("two entries in one section")
         entry = chain.link(
@@ -155,8 +174,10 @@ class Journal:
         self.store.close()
         self._let_go = True
 
-    def after_fork(self) -> None:
-        """In the parent and in the child, whose only thread is the one that took the lock."""
+    def after_fork(self, *, child: bool) -> None:
+        """In the parent and in the child, whose only thread is the one that took the lock: nobody else waits there."""
+        if child:
+            self._turns = Turns()
         self._lock.release()
 
     def _refuse_if_stopped(self) -> None:
@@ -285,90 +306,6 @@ def _rolled_back(reason: str) -> LedgerRolledBack:
     return LedgerRolledBack(reason, hint="discreet ledger acknowledge, which charges what was forgotten")
 
 
-def _create_file(path: Path) -> None:
-    """A file under another name, its anchor, and then the file's name."""
-    _refuse_gone(path)
-    _make_folder(path.parent)
-    anchor, entry = _first(path)
-    draft = path.with_name(f".{path.name}.{anchor.folder.name}")
-    store = SqliteStore.create(draft)
-    try:
-        store.begin()
-        state = _enter(store, entry)
-        store.commit()
-    finally:
-        store.close()
-    _write_first(anchor, state)
-    _publish(draft, path)
-
-
-def _create_tables(address: Address) -> None:
-    """Tables and anchor. The anchor first: if the commit's outcome is not known, there is no ledger or a whole one."""
-    store = PostgresStore.create(address)
-    try:
-        _refuse_gone(address)
-        store.make()
-        anchor, entry = _first(address)
-        _write_first(anchor, _enter(store, entry))
-        store.commit()
-    except BaseException:
-        store.rollback()
-        raise
-    finally:
-        store.close()
-
-
-def _refuse_gone(where: Where) -> None:
-    if spent_at(where):
-        raise LedgerFault(
-            "a ledger with charges lay here and is gone: a new one would be a new budget for the same people",
-            hint="restore it from a copy, then discreet ledger acknowledge; other people go to another folder",
-        )
-
-
-def _first(where: Where) -> tuple[Anchor, Entry]:
-    """A new anchor, and the entry that a ledger begins with."""
-    ledger = new_id()
-    anchor = Anchor.make(ledger)
-    anchor.remember(where)
-    body = {"ledger": ledger, "format": FORMAT}
-    return anchor, chain.link(seq=1, kind="open", body=body, previous=chain.START, key=anchor.key)
-
-
-def _enter(store: Store, entry: Entry) -> State:
-    state = State()
-    store.append(entry, tables.touched_rows(state, state.apply(entry)))
-    return state
-
-
-def _write_first(anchor: Anchor, state: State) -> None:
-    anchor.write(Head(seq=1, digest=state.digest, since=1, totals=state.totals()), state.digests, known=0)
-
-
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as fault:
-        raise LedgerFault("the ledger's folder cannot be made") from fault
-
-
-def _publish(draft: Path, path: Path) -> None:
-    """Give the finished file its name, unless somebody else took it."""
-    try:
-        os.link(draft, path)
-    except FileExistsError:
-        raise UsageError(f"there is a ledger already at {path.name!r}") from None
-    except OSError as fault:
-        raise LedgerFault("the ledger cannot be put in its place") from fault
-    finally:
-        draft.unlink(missing_ok=True)
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
-
-
 _FORKING: list[Journal] = []
 
 
@@ -378,9 +315,13 @@ def _before_fork() -> None:
         _FORKING.append(journal)
 
 
-def _after_fork() -> None:
+def _after_fork(*, child: bool) -> None:
     while _FORKING:
-        _FORKING.pop().after_fork()
+        _FORKING.pop().after_fork(child=child)
 
 
-os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
+os.register_at_fork(
+    before=_before_fork,
+    after_in_parent=partial(_after_fork, child=False),
+    after_in_child=partial(_after_fork, child=True),
+)

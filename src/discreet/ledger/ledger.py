@@ -25,13 +25,14 @@ from discreet.exact import MAX_QUESTION_EPSILON
 from discreet.ledger import invariants, repair, rows, steps
 from discreet.ledger.account import Account, Room, Standing, check_rise
 from discreet.ledger.booking import decision_data
-from discreet.ledger.chain import Entry
+from discreet.ledger.chain import Entry, new_id
 from discreet.ledger.checked import check_event, json_object, readable, region_data
-from discreet.ledger.journal import Journal, new_id, sha256_of
+from discreet.ledger.journal import Journal, sha256_of
 from discreet.ledger.records import Charge, Reservation, Step
 from discreet.ledger.refusal import check_quota, refusal
 from discreet.ledger.repair import Repaired, Report
 from discreet.ledger.state import State
+from discreet.ledger.stores import warnings_of
 from discreet.ledger.where import Where, where_of
 
 
@@ -75,14 +76,18 @@ class Ledger:
         return self._journal.path
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the owner should know about where the ledger lies."""
+        return warnings_of(self._journal.store)
+
+    @property
     def state(self) -> State:
         """The fold as of the last `refresh`, charge or other act. To be read, never written."""
         return self._journal.state
 
     def refresh(self) -> State:
         """Read what other processes appended, and compare the chain with its anchor."""
-        with self._journal.section():
-            return self._journal.state
+        return self._journal.act(lambda: self._journal.state)
 
     # -- the owner's acts ---------------------------------------------------------------------
 
@@ -185,8 +190,8 @@ class Ledger:
         Without `booking` only whether it would be accepted, and by which arm, is found out.
         """
         check_event(event)
-        with self._journal.section():
-            return self.state.preview(
+        return self._journal.act(
+            lambda: self.state.preview(
                 population=population,
                 table=table,
                 version=version,
@@ -195,6 +200,7 @@ class Ledger:
                 guarantee=guarantee,
                 booking=booking,
             )
+        )
 
     def charge(
         self,
@@ -235,7 +241,8 @@ class Ledger:
             "question": readable(question, what="a question's hash"),
             "price": exact.write(exact.positive(price, name="epsilon", most=MAX_QUESTION_EPSILON)),
         }
-        with self._journal.section():
+
+        def decide() -> Charge:
             held = self.state.reserved(table, version, question) if once else None
             if held is not None:
                 return self.state.charges[held.id]
@@ -250,14 +257,15 @@ class Ledger:
             self._journal.append("charge", {**body, "decision": decision_data(decision)})
             return self.state.charges[id_]
 
+        return self._journal.act(decide)
+
     def invariant(self, table: str, version: int, *, words: str) -> str:
         """Say, for good, that exact totals of a version are published; return the id that they are stored under.
 
         From then on the population's neighbours change one unit and keep the totals, and every charge, old and new,
         counts double. The same words about the same version again change nothing.
         """
-        with self._journal.section():
-            return invariants.declare(self._journal, self.state, table, version, words=words)
+        return self._journal.act(lambda: invariants.declare(self._journal, self.state, table, version, words=words))
 
     def _chargeable(self, population: str, table: str, version: int) -> Account:
         if self.state.version(table, version).population != population:
@@ -275,7 +283,8 @@ class Ledger:
             payload.encode("utf-8")
         except (UnicodeEncodeError, AttributeError) as problem:
             raise UsageError("an answer must be text") from problem
-        with self._journal.section():
+
+        def keep() -> str:
             if not self.state.can_answer(id_):
                 raise UsageError(f"nothing was charged under {id_!r}")
             if id_ not in self.state.answers:
@@ -284,12 +293,17 @@ class Ledger:
                 return payload
             return self._payload(id_)
 
+        return self._journal.act(keep)
+
     def answer(self, id_: str) -> str:
         """The answer that is stored under a charge."""
-        with self._journal.section():
+
+        def find() -> str:
             if id_ not in self.state.answers:
                 raise UsageError(f"no answer is stored under {id_!r}")
             return self._payload(id_)
+
+        return self._journal.act(find)
 
     def _payload(self, id_: str) -> str:
         stored = self.state.answers[id_]
@@ -307,10 +321,13 @@ class Ledger:
 
         When this returns, the step is on the disk; see `steps.take`.
         """
-        with self._journal.section():
+
+        def draw() -> Step:
             charge = self.state.charges[self.reservation(id_).id]
             check = partial(self._chargeable, charge.population, charge.table, charge.version)
             return steps.take(self._journal, self.state, id_, event, of=of, number=number, check=check)
+
+        return self._journal.act(draw)
 
     def reservation(self, id_: str) -> Reservation:
         """The reservation that was charged under an id."""
@@ -324,23 +341,28 @@ class Ledger:
 
     def fail(self, id_: str) -> None:
         """Say that a charged question could not be completed. The charge stays; the third locks the table."""
-        with self._journal.section():
+
+        def enter() -> None:
             if id_ not in self.state.charges:
                 raise UsageError(f"nothing was charged under {id_!r}")
             self._journal.append("failure", {"id": id_})
 
+        self._journal.act(enter)
+
     def row(self, id_: str, *, number: int, kept: str, payload: str) -> str:
         """Enter a row of a stream, drawn this moment; return what is stored. When this returns, it is on the disk."""
-        with self._journal.section():
+
+        def enter() -> str:
             held = rows.open_stream(self.state, id_)
             charge = self.state.charges[held.id]
             self._chargeable(charge.population, charge.table, charge.version)
             return rows.enter(self._journal, held, number=number, kept=kept, payload=payload)
 
+        return self._journal.act(enter)
+
     def drawn(self, id_: str) -> list[str]:
         """What was drawn of a stream so far, the oldest first, as it was stored."""
-        with self._journal.section():
-            return [self._payload(row.id) for row in self.state.streams[id_].rows]
+        return self._journal.act(lambda: [self._payload(row.id) for row in self.state.streams[id_].rows])
 
     def locked(self, table: str) -> bool:
         """Whether a table waits for its owner."""
@@ -350,20 +372,21 @@ class Ledger:
 
     def standing(self, population: str) -> Standing:
         """Limit, spent (rounded up), remaining (down), and the prices paid by each analyst."""
-        with self._journal.section():
-            return self.state.account(population).standing()
+        return self._journal.act(lambda: self.state.account(population).standing())
 
     def room(self, population: str, *, guarantee: Guarantee | None = None) -> Room:
         """What plain addition still allows in each arm. `guarantee` as in `preview`."""
-        with self._journal.section():
+
+        def find() -> Room:
             if population not in self.state.accounts and guarantee is not None:
                 return Account(name=population, guarantee=guarantee).room()
             return self.state.account(population).room()
 
+        return self._journal.act(find)
+
     def limits(self, population: str) -> Limits:
         """The integer limits of the filter in use."""
-        with self._journal.section():
-            return self.state.account(population).limits
+        return self._journal.act(lambda: self.state.account(population).limits)
 
     def seal(self, text: str) -> str:
         """A keyed digest of a private fact that the ledger must recognise again and must not tell."""

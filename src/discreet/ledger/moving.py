@@ -5,8 +5,9 @@ goes into the anchor, and from then on the file is older than the anchor: whoeve
 
     lock -> verify the file -> tables and rows in one transaction -> verify them there -> COMMIT -> anchor -> unlock
 
-A crash before COMMIT leaves the file in use. One after it, before the anchor is written, leaves two: whichever is
-written to first goes on, and the anchor stops the other.
+A crash before COMMIT leaves the file in use. One after it, before the anchor is written, leaves two; so does a COMMIT
+whose outcome never arrived: whichever is written to first goes on, and the anchor stops the other. Moving again finds
+what is there, and goes on from it.
 """
 
 from __future__ import annotations
@@ -17,32 +18,65 @@ from pathlib import Path
 from discreet.errors import UsageError
 from discreet.ledger import chain, tables
 from discreet.ledger.anchor import Head
-from discreet.ledger.journal import Journal, load
+from discreet.ledger.journal import Journal, ledger_id, load, load_apart
 from discreet.ledger.postgres import PostgresStore
+from discreet.ledger.state import State
 from discreet.ledger.where import Address, Where
 
 
 def move(source: Where, target: Address) -> int:
-    """Move the ledger in a file to PostgreSQL; return how many rows its chain has now."""
+    """Move the ledger in a file to PostgreSQL, or end a move that was begun; return how many rows its chain has now."""
     if not isinstance(source, Path):
         raise UsageError("the ledger is in PostgreSQL already")
-    with closing(Journal.attach(source)) as journal, journal.section():
-        store = PostgresStore.create(target)
-        try:
-            return _copy(journal, store, target)
-        except BaseException:
-            store.rollback()
-            raise
-        finally:
-            store.close()
+    with closing(Journal.attach(source)) as journal:
+        if PostgresStore.holds_one(target):
+            _refuse_another(journal, target)
+        else:
+            with journal.section():
+                _carry(journal, target)
+    with closing(Journal.attach(target)) as there, there.section():
+        return there.state.seq
 
 
-def _copy(journal: Journal, store: PostgresStore, target: Address) -> int:
+def _refuse_another(journal: Journal, target: Address) -> None:
+    """Refuse to go on with anything but what an earlier move of this very file left there.
+
+    Guarantee: what is taken for the ledger holds every row of the file, and its history is the only one.
+    Because: equal digests are equal rows, and the key has signed what follows. The anchor then judges, as whenever a
+        ledger is opened: if the file was used since, what is there is older than the anchor, and refused.
+    """
+    own = journal.state.digests
+    with closing(PostgresStore.open(target)) as store:
+        if ledger_id(store) != journal.state.ledger:
+            raise UsageError(f"there is a ledger already at {target.name!r}")
+        there = load_apart(store, journal.anchor)
+    if there.seq <= len(own) or there.digests[: len(own)] != own:
+        raise UsageError(
+            f"an earlier move left this ledger at {target.name!r}, and the file was used since",
+            hint="point discreet.toml there, then discreet ledger acknowledge, which charges there what the file spent",
+        )
+
+
+def _carry(journal: Journal, target: Address) -> None:
+    store = PostgresStore.create(target)
+    try:
+        state = _copy(journal, store)
+        store.commit()
+    except BaseException:
+        store.rollback()
+        raise
+    finally:
+        store.close()
+    anchor = journal.anchor
+    head = Head(seq=state.seq, digest=state.digest, since=anchor.read().since, totals=state.totals())
+    anchor.write(head, state.digests, known=anchor.common(state.digests))
+
+
+def _copy(journal: Journal, store: PostgresStore) -> State:
     """The rows of the file, and the entry that ends it; verified where they are now before anybody can see them."""
-    anchor, since = journal.anchor, journal.anchor.read().since
     store.make()
     store.restore(journal.store.entries(), journal.store.rows(), journal.store.payloads())
-    state = load(store, anchor)
+    state = load(store, journal.anchor)
     if state.digests != journal.state.digests:
         raise RuntimeError("a copy that is not the ledger")
     entry = chain.link(
@@ -50,11 +84,7 @@ def _copy(journal: Journal, store: PostgresStore, target: Address) -> int:
         kind="adopt",
         body={"state": "moved", "sealed": []},
         previous=state.digest,
-        key=anchor.key,
+        key=journal.anchor.key,
     )
     store.append(entry, tables.touched_rows(state, state.apply(entry)))
-    store.commit()
-    head = Head(seq=state.seq, digest=state.digest, since=since, totals=state.totals())
-    anchor.write(head, state.digests, known=anchor.common(state.digests))
-    anchor.remember(target)
-    return state.seq
+    return state

@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
@@ -71,12 +72,23 @@ class PostgresStore:
 
     shared = True
 
+    @property
+    def exposed(self) -> bool:
+        """Whether what is said to the server crosses a network in the clear."""
+        return not self._connection.pgconn.ssl_in_use and _is_remote(self._connection.info.hostaddr)
+
     def __init__(self, address: Address, connection: Connected, schema: str) -> None:
         self._address = address
         self._schema = schema
         self._pid = os.getpid()
         self._warnings: list[str] = []
         self._connection = self._own(connection)
+
+    @staticmethod
+    def holds_one(address: Address) -> bool:
+        """Whether there is a ledger."""
+        with closing(_connect(address)) as connection, faults():
+            return postgres_tables.exist(connection, _current_schema(connection))
 
     @staticmethod
     def create(address: Address) -> PostgresStore:
@@ -160,18 +172,18 @@ class PostgresStore:
             least = page[-1][0] + 1
 
     def append(self, entry: Entry, rows: Rows, *, payload: tuple[str, str, str] | None = None) -> None:
+        """All of it in one statement, which is one journey to the server. Keys are compared when it ends."""
+        writes = [self._insert("entries", _entry_row(entry))]
+        writes += [self._upsert("populations", row, key=("name",)) for row in rows.populations]
+        writes += [self._upsert("segments", row, key=("population", "table_name", "version")) for row in rows.segments]
+        writes += [self._insert("charges", row) for row in rows.charges]
+        if payload is not None:
+            writes.append(self._insert("answers", _answer_row(payload)))
+        parts = ", ".join(f"w{number} AS ({text})" for number, (text, _) in enumerate(writes))
         with faults():
-            self._insert("entries", _entry_row(entry))
             if rows.replace:
                 self._connection.execute(f"DELETE FROM {self._table('segments')}")  # an update could not let one fall
-            for population in rows.populations:
-                self._upsert("populations", population, key=("name",))
-            for segment in rows.segments:
-                self._upsert("segments", segment, key=("population", "table_name", "version"))
-            for charge in rows.charges:
-                self._insert("charges", charge)
-            if payload is not None:
-                self._insert("answers", _answer_row(payload))
+            self._connection.execute(f"WITH {parts} SELECT 1", [value for _, row in writes for value in row])
 
     def restore(self, entries: Iterable[Entry], rows: Rows, payloads: Iterable[tuple[str, str, str]]) -> None:
         """Write a whole ledger that comes from elsewhere. Its triggers see every row, in the order of history."""
@@ -264,20 +276,17 @@ class PostgresStore:
     def _all(self, table: str, order: str) -> list[tuple[Any, ...]]:
         return self._connection.execute(f"SELECT * FROM {self._table(table)} ORDER BY {order}").fetchall()
 
-    def _insert(self, table: str, row: tuple[Any, ...]) -> None:
-        self._connection.execute(f"INSERT INTO {self._table(table)} VALUES ({_marks(len(row))})", row)
+    def _insert(self, table: str, row: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
+        return f"INSERT INTO {self._table(table)} VALUES ({_marks(len(row))})", row
 
     def _insert_all(self, table: str, rows: Iterable[tuple[Any, ...]], *, width: int) -> None:
         with self._connection.cursor() as cursor:
             cursor.executemany(f"INSERT INTO {self._table(table)} VALUES ({_marks(width)})", rows)
 
-    def _upsert(self, table: str, row: tuple[Any, ...], *, key: tuple[str, ...]) -> None:
+    def _upsert(self, table: str, row: tuple[Any, ...], *, key: tuple[str, ...]) -> tuple[str, tuple[Any, ...]]:
         sets = ", ".join(f"{name} = excluded.{name}" for name in _COLUMNS[table] if name not in key)
-        self._connection.execute(
-            f"INSERT INTO {self._table(table)} VALUES ({_marks(len(row))})"
-            f" ON CONFLICT ({', '.join(key)}) DO UPDATE SET {sets}",
-            row,
-        )
+        insert, values = self._insert(table, row)
+        return f"{insert} ON CONFLICT ({', '.join(key)}) DO UPDATE SET {sets}", values
 
 
 _COLUMNS = {
@@ -325,6 +334,18 @@ def _connect(address: Address) -> Connected:
         raise UsageError("this is no address of a PostgreSQL database") from fault
     except psycopg.Error as fault:
         raise unreachable(fault) from fault
+
+
+def _is_remote(address: str) -> bool:
+    """Whether an address is another machine's. A socket in the file system has none.
+
+    >>> _is_remote("10.0.0.7"), _is_remote("127.0.0.1"), _is_remote("::1"), _is_remote("")
+    (True, False, False, False)
+    """
+    try:
+        return not ip_address(address).is_loopback
+    except ValueError:
+        return bool(address)
 
 
 def _checked(connection: Connected, address: Address) -> str:

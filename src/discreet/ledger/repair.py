@@ -11,11 +11,12 @@ from pathlib import Path
 from discreet.errors import LedgerFault, LedgerLocked, LedgerRolledBack, LedgerTampered, UsageError
 from discreet.ledger import chain, tables
 from discreet.ledger.anchor import Anchor, AnchorMissing, Head
+from discreet.ledger.chain import new_id
 from discreet.ledger.gap import gap_body
-from discreet.ledger.journal import Journal, fold, ledger_id, load, load_apart, new_id
+from discreet.ledger.journal import Journal, fold, ledger_id, load, load_apart
 from discreet.ledger.state import State
 from discreet.ledger.store import Store
-from discreet.ledger.stores import open_store
+from discreet.ledger.stores import open_store, warnings_of
 from discreet.ledger.where import Where
 
 
@@ -27,6 +28,7 @@ class Report:
     rows: int
     row: int | None = None
     problem: str = ""
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +46,7 @@ def verify(path: Where) -> Report:
     try:
         damage = _damage(path)
         with closing(Journal.attach(path)) as journal:
-            rows = journal.state.seq
+            rows, warnings = journal.state.seq, warnings_of(journal.store)
             with journal.section():
                 rows = journal.state.seq
     except LedgerTampered as fault:
@@ -53,7 +55,7 @@ def verify(path: Where) -> Report:
         return Report(sound=False, rows=rows, row=rows + 1, problem=fault.reason)
     except LedgerFault as fault:
         return Report(sound=False, rows=rows, problem=fault.reason)
-    return Report(sound=not damage, rows=rows, problem=damage)
+    return Report(sound=not damage, rows=rows, problem=damage, warnings=warnings)
 
 
 def acknowledge(path: Where) -> Repaired:
@@ -73,19 +75,26 @@ def acknowledge(path: Where) -> Repaired:
             return Repaired(charged=charged, unlocked=unlocked)
 
 
-def adopt(path: Where, state_folder: Path | None) -> Repaired:
+def adopt(path: Where, state_folder: Path | None, *, alone: bool = False) -> Repaired:
     """Take a ledger to this machine, with the state folder of the one that it comes from, or without.
 
     A ledger in PostgreSQL stays where it is: this machine joins those that use it, with the key and the head of one of
     them, which goes on too.
 
     Without it nobody knows what was asked after this copy was made, nor what was granted. All of every
-    population's budget then counts as spent, and only a grant opens a new filter, on top of it.
+    population's budget then counts as spent, and only a grant opens a new filter, on top of it. Where machines share
+    the ledger it is spent for all of them, and a new key shuts them out: only if the owner says that this is `alone`.
     """
     with closing(open_store(path)) as store:
         ledger, shared = ledger_id(store), store.shared
         _refuse_if_anchored(ledger)
         if state_folder is None:
+            if shared and not alone:
+                raise UsageError(
+                    "without a state folder this would spend every budget of the ledger that machines share, "
+                    "and shut all of them out",
+                    hint="bring a copy of the state folder of one of them (--state); if none is left, --alone",
+                )
             return _adopt_alone(store, ledger, path)
         source = state_folder / ledger if (state_folder / ledger).is_dir() else state_folder
         load_apart(store, None)

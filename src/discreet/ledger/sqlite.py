@@ -118,6 +118,7 @@ class SqliteStore:
     """One connection, shared by the threads of one process under the journal's lock."""
 
     shared = False
+    exposed = False
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path

@@ -17,11 +17,14 @@ class Store(Protocol):
     """Durable, transactional, one writer at a time.
 
     `shared`: machines with anchors of their own write to it, so an anchor may be behind, and the connection can be
-    lost and made again.
+    lost and made again. `exposed`: what is said to it crosses a network in the clear.
     """
 
     @property
     def shared(self) -> bool: ...
+
+    @property
+    def exposed(self) -> bool: ...
 
     def begin(self) -> None:
         """Start a transaction that excludes every other writer."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
@@ -10,6 +11,8 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 from discreet.errors import UsageError
 
 _SCHEMES = ("postgresql", "postgres")
+_SECRET = ("user", "password", "sslpassword")
+_PLACE = ("host", "hostaddr", "port", "dbname", "service", "options")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,10 +49,18 @@ class Address:
         >>> Address(url="postgres://ann:secret@db:5432/books?sslmode=require&password=x").name
         'postgresql://db:5432/books?sslmode=require'
         """
+        return self._without(lambda key: key in _SECRET)
+
+    @property
+    def place(self) -> str:
+        """Server, database and schema alone."""
+        return self._without(lambda key: key not in _PLACE)
+
+    def _without(self, leave: Callable[[str], bool]) -> str:
         parts = urlsplit(self.url)
-        place = parts.netloc.rpartition("@")[2]
-        told = [(key, value) for key, value in parse_qsl(parts.query) if key not in ("user", "password", "sslpassword")]
-        return f"postgresql://{place}{parts.path}" + (f"?{urlencode(told, quote_via=quote)}" if told else "")
+        server = parts.netloc.rpartition("@")[2]
+        told = [(key, value) for key, value in parse_qsl(parts.query) if not leave(key)]
+        return f"postgresql://{server}{parts.path}" + (f"?{urlencode(told, quote_via=quote)}" if told else "")
 
     def __str__(self) -> str:
         return self.name
@@ -75,5 +86,9 @@ def where_of(told: Where | str) -> Where:
 
 
 def mark(where: Where) -> bytes:
-    """What the anchor notes of the place, to recognise it."""
-    return where.name.encode() if isinstance(where, Address) else os.fsencode(where.resolve())
+    """What the anchor notes of the place, to recognise it: how it is reached (sslmode and the like) is left out.
+
+    >>> mark(Address(url="postgresql://ann@db/books?sslmode=require&options=-csearch_path%3Dledger"))
+    b'postgresql://db/books?options=-csearch_path%3Dledger'
+    """
+    return where.place.encode() if isinstance(where, Address) else os.fsencode(where.resolve())

@@ -18,6 +18,13 @@ from discreet.plan.calendar import PartUnit, StartUnit
 from discreet.plan.evaluate import lower, upper
 from discreet.plan.expressions import Sides
 
+#: What a session must be set to besides what `engines.spark.session` pins, for SQL as large as we may write.
+SESSION = {
+    "spark.sql.analyzer.maxIterations": "2000",  # one for each level of brackets, of which there may be 600
+    # It looks for equal parts in time that doubles with each CASE or coalesce in another, and cannot be interrupted.
+    "spark.sql.subexpressionElimination.enabled": "false",
+}
+
 _HUGE = "DECIMAL(38, 0)"
 
 _PARTS: dict[PartUnit, str] = {
@@ -29,8 +36,7 @@ _PARTS: dict[PartUnit, str] = {
     "isoyear": "YEAROFWEEK",
 }
 
-#: More rows than a table, or a join of tables, has: a sum of so many numbers of at most 2^18 fits into 64 bits.
-_ROWS = 2**44
+#: Numbers below 2^18 are summed in 64 bits: 2^44 rows, more than any table or join of tables has, would not overflow.
 _FEW_BITS = 18
 
 #: A text in a literal: quotes are doubled, a backslash escapes, and NUL has a number, since a parser may take it for
@@ -72,18 +78,23 @@ class Spark:
         return f"(0 - {number})" if wide else f"(-{number})"
 
     def absolute(self, number: str, *, wide: bool) -> str:
-        return _once(number, "CASE WHEN n < 0 THEN 0 - n ELSE n END") if wide else f"abs({number})"
+        if not wide:
+            return f"abs({number})"
+        # Written once, so that nesting does not double it. It lies outside of the function: no column is taken for n.
+        return f"transform(array({number}), n -> CASE WHEN n < 0 THEN 0 - n ELSE n END)[0]"
 
     def remainder(self, left: str, right: str, *, wide: bool) -> str:
         # Its type is the narrower one of the two, in which a later product might not fit.
         return f"CAST({left} % {right} AS {_HUGE})" if wide else f"{left} % {right}"
 
     def quotient(self, left: str, right: str, *, wide: bool) -> str:
-        """Without its rest a number is divided exactly, so that no digit of the quotient is rounded."""
+        """Without its rest a number is divided exactly, so that no digit of the quotient is rounded.
+
+        Each operand is written once: a fold over the list of one number, `left`, that starts with `right`.
+        """
         if not wide:
             return f"{left} DIV {right}"
-        pair = f"struct(CAST({left} AS {_HUGE}) AS l, CAST({right} AS {_HUGE}) AS r)"
-        return _once(pair, f"CAST((n.l - n.l % n.r) / n.r AS {_HUGE})")
+        return f"aggregate(array({left}), CAST({right} AS {_HUGE}), (r, l) -> CAST((l - l % r) / r AS {_HUGE}))"
 
     def total(self, number: str, told: str, *, most: int) -> str:
         """In 64 bits where no table has so many rows that they overflow; if need be by two parts."""
@@ -100,10 +111,10 @@ class Spark:
         return f"get({typed}, try_cast({place} - 1 AS INT))"
 
     def part(self, unit: PartUnit, day: str) -> str:
-        return f"CAST(extract({_PARTS[unit]} FROM {_date(day)}) AS BIGINT)"
+        return f"extract({_PARTS[unit]} FROM {_date(day)})::BIGINT"
 
     def start(self, unit: StartUnit, day: str) -> str:
-        return f"CAST(unix_date(trunc({_date(day)}, '{unit}')) AS BIGINT)"
+        return f"unix_date(trunc({_date(day)}, '{unit}'))::BIGINT"
 
     def length(self, text: str) -> str:
         return f"CAST(length({text}) AS BIGINT)"
@@ -145,15 +156,8 @@ class Spark:
 
 
 def _date(day: str) -> str:
+    # Casts are written behind what is cast where they may be: a parser's stack ends at some 400 brackets.
     return f"date_from_unix_date(try_cast({day} AS INT))"
-
-
-def _once(value: str, result: str) -> str:
-    """`result`, in which n stands for a value that is written, and computed, once: nesting does not double it.
-
-    The value lies outside of the function, so that no column called n is taken for it.
-    """
-    return f"get(transform(array({value}), n -> {result}), 0)"
 
 
 @cache

@@ -8,11 +8,11 @@ from fractions import Fraction
 import numpy as np
 import psycopg
 import pytest
-from discreet.engines.postgres.conversion import MOST_BYTES, raw_sql, word_sql
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.engines.memory import stored
+from discreet.engines.postgres.conversion import MOST_BYTES, raw_sql, word_sql
 from discreet.engines.stored import bounds
 from discreet.engines.values import Instant
 from discreet.schema.column import Boolean, Category, Moment, Number, Text

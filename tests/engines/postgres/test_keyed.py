@@ -5,11 +5,11 @@ from collections import Counter
 
 import psycopg
 import pytest
-from discreet.engines.postgres.keyed import digest_sql, kept_sql, secret_sql, tag_sql
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.engines.keyed import pads, person_secret, person_tag, row_digest
+from discreet.engines.postgres.keyed import digest_sql, kept_sql, secret_sql, tag_sql
 from discreet.sql.postgres import SESSION
 
 KEY = bytes(range(32))

@@ -1,17 +1,16 @@
 """Questions in PostgreSQL: the law of neighbours, and the reference's cells, integer for integer."""
 
 import pytest
-from engines.served import served
 
 from discreet.sql.postgres import PostgreSQL
+from engines.postgres.filed import Filed
 from laws.test_neighbours import run
 from laws.worlds import loud_worlds
 
 
 @pytest.fixture(scope="module")
-def engine(quick_files):
-    with served() as engine:
-        yield engine
+def engine(quick_files, postgres_engine, postgres_address):
+    return Filed(postgres_engine, postgres_address)
 
 
 @pytest.mark.timeout(300)

@@ -1,51 +1,40 @@
 """The Spark session: what is pinned holds, what an error quotes is nowhere in a log, and failures are sentences."""
 
-import importlib.util
 import logging
-import os
-import shutil
 import socket
 from decimal import Decimal
 
 import pytest
-from discreet.engines.spark_session import MEANINGS, PINNED, check_reachable, sentence, session, unmeant
 
-from discreet.engines import spark_session as module
+from discreet.engines.spark import session as module
+from discreet.engines.spark.session import MEANINGS, PINNED, check_reachable, sentence, session, unmeant
 from discreet.errors import UsageError
 from discreet.plan.evaluate import lower, upper
+from engines.spark.server import log, spark_tests
 
 CANARY = "the-cell-of-one-person"
-PRESENT = importlib.util.find_spec("pyspark") is not None and shutil.which("java") is not None
-spark_only = pytest.mark.skipif(not PRESENT, reason="pyspark or Java is not installed")
-slow_start = pytest.mark.timeout(300)
 
 
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory):
-    """One session for all, and the file that its Java writes its errors to."""
-    log = tmp_path_factory.mktemp("spark") / "java.log"
-    before = os.dup(2)
-    with log.open("w") as stream:
-        os.dup2(stream.fileno(), 2)  # Java takes it over for good; Python only while it starts
-        try:
-            found = session("spark://local", threads=2, memory_mb=1024)
-        finally:
-            os.dup2(before, 2)
-            os.close(before)
-    yield found, log
-    found.stop()
+def on_spark(test):
+    for mark in spark_tests:
+        test = mark(test)
+    return test
 
 
-@spark_only
-@slow_start
+@pytest.fixture
+def spark(spark_engine):
+    """The session of all tests, and the file that its Java writes its errors to."""
+    return spark_engine.session(), log()
+
+
+@on_spark
 def test_what_is_pinned_is_so(spark):
     found, _ = spark
     assert {name: found.conf.get(name) for name in PINNED} == dict(PINNED)
     assert unmeant(found) == []
 
 
-@spark_only
-@slow_start
+@on_spark
 @pytest.mark.parametrize(
     ("setting", "other", "meaning"),
     [
@@ -90,8 +79,7 @@ def heard():
         logger.removeHandler(handler)
 
 
-@spark_only
-@slow_start
+@on_spark
 def test_no_logger_quotes_a_cell(spark, heard):
     found, log = spark
     failing(found)
@@ -101,8 +89,7 @@ def test_no_logger_quotes_a_cell(spark, heard):
     assert CANARY not in log.read_text()
 
 
-@spark_only
-@slow_start
+@on_spark
 def test_the_canaries_can_sing(spark, heard):
     """With a logger opened, even by a level of its own, they do; closed again they do not."""
     found, log = spark
@@ -125,16 +112,14 @@ def test_the_canaries_can_sing(spark, heard):
     assert CANARY not in log.read_text()[size:]
 
 
-@spark_only
-@slow_start
+@on_spark
 def test_a_later_logging_config_does_not_open_them(spark, heard):
     logging.getLogger("SQLQueryContextLogger").disabled = False  # what dictConfig does
     failing(spark[0])
     assert not heard
 
 
-@spark_only
-@slow_start
+@on_spark
 def test_the_forms_to_write_where_sparks_own_are_wrong(spark):
     """Each pair: Spark's own form, which differs from what is meant, and the form that does not."""
     found, _ = spark

@@ -83,7 +83,7 @@ def check(found: Solver) -> None:
 
 
 @given(lines)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_solvers_of_one_axis_are_least_squares(strategy):
     check(solver(strategy))
 

@@ -48,11 +48,11 @@ def _blocks(pieces: Iterable[bytes | bytearray | memoryview], size: int) -> Iter
     for piece in pieces:
         held.append(bytes(piece))
         many += len(piece)
-        if many < _AT_ONCE:
+        if many < max(_AT_ONCE, len(_HEAD)):
             continue
         block = b"".join(held)
         block, begun = (block, True) if begun else (_without_head(block), True)
-        whole = (len(block) - len(_END)) // size * size  # what may be the end is left for the end
+        whole = max(0, len(block) - len(_END)) // size * size  # what may be the end is left for the end
         yield block[:whole]
         held, many = [block[whole:]], len(block) - whole
     rest = b"".join(held)

@@ -32,9 +32,10 @@ from discreet.sql.dialect import identifier
 from discreet.sql.postgres import PostgreSQL
 
 #: Beyond this a SELECT would have more columns than the server lets it have: each has a code, and what is told of it.
-MOST_COLUMNS = 500
-#: A row has to fit into a page, whatever it holds: texts outside it still need a pointer each.
-_MOST_WIDTH, _TEXT_WIDTH, _NUMBER_WIDTH = 8000, 28, 12
+MOST_COLUMNS = 450
+#: A row has to fit into a page of 8 kB, whatever it holds: a text outside it still needs a pointer, and a number, with
+#: two booleans beside it, is padded to 16 bytes. (What is left is for the key, which NULLs there are, and the head.)
+_MOST_WIDTH, _TEXT_WIDTH, _NUMBER_WIDTH = 7500, 28, 16
 
 #: How PostgreSQL makes codes of values. The fence keeps a value's form from being written, and computed, once a use.
 FORMS = Forms(

@@ -98,9 +98,14 @@ class PostgresEngine:
             with _looking(session):
                 chain = [sources.find(session, one.source) for one in steps]
             relations.prepare(session)
-            with session.transaction(read_only=False, deadline_s=None, locks=_locks(chain)):
-                _hold(session, chain)
-                made = making.declare(session, schema, ownership, chain, target=relation)
+            try:
+                with session.transaction(read_only=False, deadline_s=None, locks=_locks(chain)):
+                    _hold(session, chain)
+                    made = making.declare(session, schema, ownership, chain, target=relation)
+            except BaseException:
+                if session.connection.broken:  # perhaps while it was committed: nobody may know the table, so it goes
+                    self.drop(relation)
+                raise
             made_tables = [relation] if ownership is None else [relation, relations.beside(relation)]
             quietly(lambda: relations.tidy(session, made_tables))
         return made

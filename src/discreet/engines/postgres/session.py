@@ -13,6 +13,7 @@ import os
 import socket
 import threading
 import weakref
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
@@ -64,6 +65,7 @@ class Session:
 
     def __init__(self, connection: Connected) -> None:
         self.connection = connection
+        self.process = os.getpid()
         self.version = connection.info.server_version // 10_000
         #: The role's own search path: where a source without a schema is looked for.
         self.path: tuple[str, ...] = ()
@@ -91,16 +93,12 @@ class Session:
                     raise UsageError(f"the server does not let {name} be set", hint="ask its administrator why")
 
     def _may_set(self, name: str) -> bool:
-        """Whether the role may change a setting. One that an extension would bring is no setting yet."""
-        if (
-            self.connection.execute(
-                "SELECT 1 FROM pg_catalog.pg_settings WHERE name OPERATOR(pg_catalog.=) %s", [name]
-            ).fetchone()
-            is None
-        ):
-            return False
+        """Whether the role may change a setting that limits nothing yet. Some exist only with their extension."""
         import psycopg
 
+        found = self.connection.execute("SELECT pg_catalog.current_setting(%s, true)", [name]).fetchone()
+        if found is None or found[0] != "-1":
+            return False
         try:
             self.connection.execute(f"BEGIN; SET LOCAL {name} = {quoted(_WISHES[name])}; ROLLBACK")
         except psycopg.errors.InsufficientPrivilege:
@@ -166,10 +164,8 @@ class Sessions:
 
     def __init__(self, address: str) -> None:
         self._address = address
-        self._lock = threading.Lock()
-        self._process = os.getpid()
-        self._kept: list[Session] = []
-        weakref.finalize(self, _close, self._kept, os.getpid())
+        self._kept: deque[Session] = deque()  # no lock: one that another thread held in a fork would be held for ever
+        weakref.finalize(self, _close, self._kept)
 
     @contextmanager
     def session(self) -> Iterator[Session]:
@@ -181,7 +177,7 @@ class Sessions:
             self._give_back(session)
 
     def _taken(self) -> Session:
-        while (session := self._pop()) is not None:
+        for session in _emptied(self._kept):
             import psycopg
 
             try:
@@ -191,20 +187,11 @@ class Sessions:
                 session.connection.close()
         return self._opened()
 
-    def _pop(self) -> Session | None:
-        with self._lock:
-            if self._process != os.getpid():
-                _ABANDONED.extend(self._kept)
-                self._kept.clear()
-                self._process = os.getpid()
-            return self._kept.pop() if self._kept else None
-
     def _give_back(self, session: Session) -> None:
-        with self._lock:
-            if session.is_usable and len(self._kept) < _MOST_KEPT:
-                self._kept.append(session)
-                return
-        session.connection.close()
+        if session.is_usable and len(self._kept) < _MOST_KEPT:
+            self._kept.append(session)
+        else:
+            session.connection.close()
 
     def _opened(self) -> Session:
         session = Session(_connect(self._address))
@@ -218,14 +205,25 @@ class Sessions:
 
     def close(self) -> None:
         """Close what nobody uses."""
-        with self._lock:
-            _close(self._kept, self._process)
+        _close(self._kept)
 
 
-def _close(kept: list[Session], process: int) -> None:
-    if process == os.getpid():
-        while kept:
-            kept.pop().connection.close()
+def _emptied(kept: deque[Session]) -> Iterator[Session]:
+    """Take sessions out, the last one first. Those of a parent process are not ours to use or to close."""
+    while True:
+        try:
+            session = kept.pop()
+        except IndexError:
+            return
+        if session.process == os.getpid():
+            yield session
+        else:
+            _ABANDONED.append(session)
+
+
+def _close(kept: deque[Session]) -> None:
+    for session in _emptied(kept):
+        session.connection.close()
 
 
 def _value(name: str, value: str) -> str:

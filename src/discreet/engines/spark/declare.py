@@ -5,8 +5,8 @@ Because: each expression of `conversion` looks at one value of the row; a catego
     without doubles, so a row meets at most one entry; nothing else is joined, sorted, grouped or counted over.
 Persons with many rows are made in `persons`, from the same SELECT.
 
-Spark may run a task twice. What is told to the owner is therefore counted by a query of its own over the same files, and
-the rows that were written are counted where they lie.
+Spark may run a task twice. What is told to the owner is therefore counted by a query of its own over the same files,
+and the rows that were written are counted where they lie.
 """
 
 from __future__ import annotations
@@ -54,15 +54,15 @@ def declare(session: Session, schema: Schema, source: Source, *, target: Table) 
     """Make the declared table of `source` at `target`, where each row is a unit."""
     check_declarable(schema)
     prepared = prepare(session, schema, source)
-    with readable(source), target.making() as mark, source.at_rest(), views(prepared):
+    with readable(source), target.making() as mark, views(prepared):
         rows = f"rows-{mark}"
         write(session.sql(prepared.select(told=False)), target, rows, columns=len(schema.columns))
         manifest = Manifest(columns=stored_types(schema), rows=target.part(rows))
         told = tell(prepared, prepared.select())
         if target.rows(session, manifest).count() != told["rows"]:
             raise UsageError(f"{source.shown} changed while it was read", hint="try again when it is at rest")
-        with source.at_rest():
-            target.become(manifest)
+        source.check_unchanged()
+        target.become(manifest)
     return made(schema, told, exact_rows=told["rows"])
 
 
@@ -141,7 +141,9 @@ def made(schema: Schema, told: dict[str, int], **counts: int) -> Making:
     columns = list(enumerate(schema.columns))
     return Making(
         exact_nulled={column.name: told[f"nulled_{place}"] for place, column in columns},
-        exact_clamped={column.name: told[f"clamped_{place}"] for place, column in columns if f"clamped_{place}" in told},
+        exact_clamped={
+            column.name: told[f"clamped_{place}"] for place, column in columns if f"clamped_{place}" in told
+        },
         **counts,
     )
 

@@ -1,7 +1,7 @@
 """The files that make up a Delta table now, from its log. Read as plain Parquet it would bring back deleted people.
 
 Only tables whose rows are those of whole files are read: deletion vectors, columns under other names than their own,
-and columns that are in no file (partitions) are refused, as is whatever the log asks of a reader that is not known here.
+and columns that are in no file (partitions) are refused, as is whatever the log asks of a reader that is unknown here.
 """
 
 from __future__ import annotations

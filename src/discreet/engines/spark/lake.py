@@ -5,8 +5,8 @@
     NAME.lake/persons-…/*.parquet number, tag and rows of each person
 
 Guarantee: the table is the one that the manifest names, whole; without a manifest there is none.
-Because: what is written has a name that nothing had before, and is on the disk before the manifest, which is replaced as
-    one file; what no manifest names is nobody's, and is swept away.
+Because: what is written has a name that nothing had before, and is on the disk before the manifest, which is replaced
+    as one file; what no manifest names is nobody's, and is swept away.
 """
 
 from __future__ import annotations

@@ -20,9 +20,11 @@ import os
 import re
 import shutil
 import socket
-from collections.abc import Mapping
-from contextlib import suppress
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from discreet.errors import UsageError
@@ -50,7 +52,7 @@ PINNED: Mapping[str, str] = {
 }
 
 #: Settings of a driver that we start. Nothing of ours is shown on a page or kept in an event log.
-STARTED: Mapping[str, str] = {
+DRIVER: Mapping[str, str] = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.eventLog.enabled": "false",  # it holds plans, and the cells that errors quote
@@ -93,6 +95,12 @@ MEANINGS: Mapping[str, str] = {
 #: Python's loggers of Spark: they write each error, with its cell, as JSON to stderr.
 _LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
+#: The process that started the Spark which pyspark knows of, where it was started here.
+_STARTED: dict[str, int] = {}
+
+#: Where log4j looks for the name of its settings.
+_LOG_SETTING = "LOG4J_CONFIGURATION_FILE"
+
 _LOCAL = "spark://local"
 _CONNECT_PORT = 15002
 _CLUSTER = re.compile(r"spark://[A-Za-z0-9._-]+:[0-9]{1,5}(,[A-Za-z0-9._-]+:[0-9]{1,5})*")
@@ -106,7 +114,9 @@ def session(engine: str, *, threads: int | None = None, memory_mb: int = 2048) -
     check_reachable(engine)
     silence_python()
     try:
-        found = _connected(engine) if engine.startswith("sc://") else _driven(master, memory_mb)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # pyspark's, about other libraries: nothing here uses them
+            found = _connected(engine) if engine.startswith("sc://") else _driven(master, memory_mb)
         silence_java(found)
         for name, setting in PINNED.items():
             found.conf.set(name, setting)
@@ -118,6 +128,37 @@ def session(engine: str, *, threads: int | None = None, memory_mb: int = 2048) -
     if wrong:
         raise UsageError(f"this Spark is not as it must be: {wrong[0]} is not so there", hint="Spark 4, as it comes")
     return found
+
+
+def is_alive(session: Session) -> bool:
+    """Whether a session would answer: its Java runs, and was not stopped."""
+    try:
+        if is_remote(session):
+            return not session.is_stopped and bool(session.version)
+        return not session.sparkContext._jsc.sc().isStopped()
+    except Exception:
+        return False
+
+
+def forget(session: Session) -> None:
+    """End a session, and the Spark that was started for it. One that died, or a parent's, is only let go of."""
+    if is_remote(session):
+        with suppress(Exception):
+            session.stop()
+        return
+    if _STARTED.get("process") == os.getpid() and is_alive(session):
+        session.sparkContext.stop()
+        return
+    if _STARTED.get("process") is not None:
+        _let_go()
+
+
+def _let_go() -> None:
+    """Forget a Java that is dead, or is the parent's: asked to stop it, pyspark would wait for it, or stop it there."""
+    context, sessions = import_module("pyspark").SparkContext, import_module("pyspark.sql").SparkSession
+    context._active_spark_context = context._gateway = context._jvm = None
+    sessions._instantiatedSession = None
+    _STARTED.clear()
 
 
 def check_reachable(engine: str, *, patience_s: float = 5.0) -> None:
@@ -211,18 +252,36 @@ def _check_installed(*, local: bool) -> None:
 def _driven(master: str, memory_mb: int) -> Session:
     """A session of our own in this process's Spark, which is started where there is none."""
     sql = import_module("pyspark.sql")
+    if _STARTED.get("process", os.getpid()) != os.getpid():
+        _let_go()
     running = import_module("pyspark").SparkContext._active_spark_context
     if running is not None:
         if running.master != master:
             raise UsageError(f"a Spark at {_shown(running.master)} runs in this process already", hint="stop it first")
         return sql.SparkSession(running).newSession()
     builder = sql.SparkSession.builder
-    settings = {**STARTED, "spark.driver.memory": f"{memory_mb}m"}
+    settings = {**DRIVER, "spark.driver.memory": f"{memory_mb}m"}
     if master.startswith("local["):
         settings |= {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
     for name, setting in {**settings, **PINNED}.items():
         builder = builder.config(name, setting)
-    return builder.master(master).appName("discreet").getOrCreate()
+    with _silent_from_birth():
+        started = builder.master(master).appName("discreet").getOrCreate()
+    _STARTED["process"] = os.getpid()
+    return started
+
+
+@contextmanager
+def _silent_from_birth() -> Iterator[None]:
+    """A Java that is started within logs nothing, unless its owner has said where it shall."""
+    if _LOG_SETTING in os.environ:
+        yield
+        return
+    os.environ[_LOG_SETTING] = Path(__file__).with_name("silent.properties").as_uri()
+    try:
+        yield
+    finally:
+        del os.environ[_LOG_SETTING]
 
 
 def _connected(engine: str) -> Session:

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import glob
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,10 +50,8 @@ class Source(Header):
         ]
         return read_files(session, [entry.path for entry in self.files], fields).toDF(*names)
 
-    @contextmanager
-    def at_rest(self) -> Iterator[None]:
-        """Whatever is read within was one snapshot: no file came, went or was written to meanwhile."""
-        yield
+    def check_unchanged(self) -> None:
+        """Whatever was read until now was one snapshot: no file came, went or was written to since it was found."""
         if self.listed() != self.files:
             raise UsageError(f"{self.shown} changed while it was read", hint="try again when it is at rest")
 

@@ -1,0 +1,63 @@
+"""Erasing persons from a declared table in a lake. No version changes: stored answers and their losses stay.
+
+Guarantee: after `erase` no file of the table's folder holds a row or the tag of these persons; whenever it breaks off,
+    the table is whole, old or new, and a second run finishes the work.
+Because: both parts are written anew beside the old ones, and the manifest takes them over at once; what no manifest
+    names is swept away at the end of every run, also of one that finds nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+from discreet.engines.keyed import TAG_BYTES
+from discreet.engines.spark.lake import Manifest, Table
+from discreet.engines.spark.session import Session
+from discreet.errors import DiscreetError, UsageError
+
+
+def erase(session: Callable[[], Session], table: Table, tags: Collection[bytes]) -> int:
+    """Rewrite a declared table without the persons of these tags; how many they were."""
+    manifest = table.manifest()
+    if manifest is None:
+        return 0
+    if manifest.persons is None:
+        raise UsageError("a table whose unit is a row has no persons to erase")
+    try:
+        with table.making() as mark:
+            return _without(session(), table, manifest, list(tags), mark)
+    except (DiscreetError, OSError):
+        raise
+    except Exception:
+        raise UsageError(
+            "Spark could not erase from the declared table", hint="try again: nothing is half done"
+        ) from None
+
+
+def _without(session: Session, table: Table, manifest: Manifest, tags: list[bytes], mark: str) -> int:
+    import pyarrow as pa
+
+    wanted = pa.table({"tag": pa.array([tag for tag in tags if len(tag) == TAG_BYTES], pa.binary())})
+    persons, rows = table.persons(session, manifest), table.rows(session, manifest)
+    erased = persons.join(session.createDataFrame(wanted).distinct().hint("broadcast"), "tag").select("number")
+    many = int(erased.count())
+    if not many:
+        return 0
+    numbers = _numbers(session, erased)
+    names = [f"c{place}" for place in range(len(manifest.columns))]
+    rows.toDF(*names, "person").join(numbers.toDF("person"), "person", "left_anti").select(
+        *names, "person"
+    ).write.parquet(f"{table.folder}/rows-{mark}")
+    persons.join(numbers, "number", "left_anti").select("number", "tag", "rows").write.parquet(
+        f"{table.folder}/persons-{mark}"
+    )
+    table.become(
+        Manifest(columns=manifest.columns, rows=table.part(f"rows-{mark}"), persons=table.part(f"persons-{mark}"))
+    )
+    return many
+
+
+def _numbers(session: Session, erased: Any) -> Any:
+    """The numbers of those who go: few, and fixed from here on."""
+    return session.createDataFrame(erased.toArrow()).hint("broadcast")

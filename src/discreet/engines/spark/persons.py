@@ -1,0 +1,176 @@
+"""Makes the declared table of persons with many rows, on Spark: the steps of `engines.persons`, in its SQL.
+
+    group the source by person -> rank the rows of those who need it -> write them with the others' -> count
+
+Guarantee: a person's rows in the declared table depend on that person's rows of the source, the declaration
+    and the keys alone; each person has at most `rows_per_person` of them, equal in every constant column.
+Because: as in `engines.persons`. What is ranked is in an order of values that differ, or rows are equal, so that a task
+    that runs twice makes the same rows. A person's number is a name: it is given once, written down before anything
+    is joined to it, and no two persons' are the same, for it is the number of a task and of a row of that task's.
+
+The keys of the hashes are columns of a table of one row. A literal or a parameter would stand in plans.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from discreet.engines.engine import Making
+from discreet.engines.ownership import Ownership
+from discreet.engines.spark.declare import (
+    Prepared,
+    made,
+    named,
+    prepare,
+    readable,
+    stored_types,
+    tell,
+    views,
+    write,
+)
+from discreet.engines.spark.keyed import digest_sql, secret_sql, tag_sql
+from discreet.engines.spark.lake import Manifest, Table
+from discreet.engines.spark.session import Session
+from discreet.engines.spark.source import Source
+from discreet.engines.spark.through import links, reach
+from discreet.engines.through import Reach
+from discreet.schema.column import Text
+
+_PERSONS, _KEYS, _FORGOTTEN = "discreet_persons", "discreet_keys", "discreet_forgotten"
+_SECRETS = "discreet_secrets"
+
+
+def declare_persons(session: Session, ownership: Ownership, chain: tuple[Source, ...], *, target: Table) -> Making:
+    """Make the declared table of the first source of `chain` at `target`, and the persons' part."""
+    prepared = prepare(session, ownership.schema, chain[0])
+    reached = reach(ownership, chain)
+    own = [chain[0].place(name) for name in (ownership.person if len(chain) == 1 else ownership.unit.on)]
+    with readable(chain[0]), target.making() as mark, views(prepared, further=own), links(session, ownership, chain):
+        owned = _Owned(prepared=prepared, ownership=ownership, reach=reached, target=target, mark=mark)
+        with owned.grouped():
+            making = owned.write()
+            for source in chain:
+                source.check_unchanged()
+            target.become(owned.manifest())
+    return making
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Owned:
+    """The source's rows and their persons: who is reached, and the steps in order."""
+
+    prepared: Prepared
+    ownership: Ownership
+    reach: Reach
+    target: Table
+    mark: str
+
+    @property
+    def session(self) -> Session:
+        return self.prepared.session
+
+    def manifest(self) -> Manifest:
+        rows, persons = self.target.part(f"rows-{self.mark}"), self.target.part(f"persons-{self.mark}")
+        return Manifest(columns=stored_types(self.ownership.schema), rows=rows, persons=persons)
+
+    @contextmanager
+    def grouped(self) -> Iterator[None]:
+        """Everybody who has a row, written down: number, tag, rows, whether forgotten, whether to be ranked (`apart`)."""
+        import pyarrow as pa
+
+        keys = pa.table({"tag_key": pa.array([self.ownership.tag_key]), "row_key": pa.array([self.ownership.key])})
+        gone = pa.table({"tag": pa.array(sorted(self.ownership.forgotten), pa.binary())})
+        small = {
+            _KEYS: self.session.createDataFrame(keys).hint("broadcast"),
+            _FORGOTTEN: self.session.createDataFrame(gone).hint("broadcast"),
+        }
+        work = f"{self.target.folder}/work-{self.mark}"
+        with named(self.session, small):
+            self.session.sql(self._group_sql()).write.parquet(work)
+            frame = self.session.read.parquet(work)
+            with named(self.session, {_PERSONS: frame}):
+                yield
+
+    def _group_sql(self) -> str:
+        limit, constants = self.ownership.unit.rows, self.ownership.constants
+        listed = ", ".join(self.reach.names)
+        apart = " OR ".join([f"count(*) > {limit}", *(_disagree(f"stored_{place}") for place in constants)])
+        coded = self.prepared.select(
+            joins=self.reach.joins, beside=self.reach.named(), where=self.reach.whole(), places=constants, told=False
+        )
+        tag = tag_sql((part.text for part in self.reach.key_of("persons")), key="tag_key")
+        secret = secret_sql((part.text for part in self.reach.key_of("persons")), key="row_key")
+        return f"""SELECT tagged.*, monotonically_increasing_id() AS number, gone.tag IS NOT NULL AS forgotten FROM (
+          SELECT persons.*, {tag} AS tag, CASE WHEN apart THEN {secret} END AS secret FROM (
+            SELECT {listed}, count(*) AS rows, {apart} AS apart FROM ({coded}) GROUP BY {listed}
+          ) AS persons CROSS JOIN {_KEYS}
+        ) AS tagged LEFT JOIN {_FORGOTTEN} AS gone ON tagged.tag = gone.tag"""
+
+    def write(self) -> Making:
+        """The declared table and its persons; what the owner is told, from what was written and from the source."""
+        session, limit = self.session, self.ownership.unit.rows
+        columns = len(self.ownership.schema.columns)
+        rows = session.sql(f"{self._others_sql()}\nUNION ALL\n{self._ranked_sql()}")
+        write(rows, self.target, f"rows-{self.mark}", columns=columns, beside=["person"])
+        session.sql(f"SELECT number, tag, rows FROM {_PERSONS} WHERE NOT forgotten").write.parquet(
+            f"{self.target.folder}/persons-{self.mark}"
+        )
+        counts = f"count(*), coalesce(sum(least(rows, {limit})), 0), coalesce(sum(rows), 0)"
+        [found] = session.sql(f"SELECT {counts} FROM {_PERSONS} WHERE NOT forgotten").collect()
+        exact_persons, exact_rows, exact_all = (int(each) for each in found)
+        if self.target.rows(session, self.manifest()).count() != exact_rows:
+            raise ValueError("the rows written are not those of the persons: this is a defect")
+        told = tell(self.prepared, self._coded(join="LEFT JOIN", beside={}, where="p.forgotten IS NOT TRUE", told=True))
+        return made(
+            self.ownership.schema,
+            told,
+            exact_rows=exact_rows,
+            exact_truncated=exact_all - exact_rows,
+            exact_without_person=told["rows"] - exact_all,
+            exact_persons=exact_persons,
+        )
+
+    def _others_sql(self) -> str:
+        """The rows of those who keep all of theirs, as they are."""
+        listed = ", ".join(["person", *self._stored()])
+        coded = self._coded(join="JOIN", beside={"person": "p.number"}, where="NOT p.apart AND NOT p.forgotten")
+        return f"SELECT {listed} FROM ({coded})"
+
+    def _ranked_sql(self) -> str:
+        """The rows that are kept of those who have too many, or who disagree with themselves."""
+        stored = self._stored()
+        digest = digest_sql("secret", stored, "occurrence")
+        constants = self.ownership.constants
+        kept = [
+            f"first_value({name}) OVER ranked AS {name}" if place in constants else name
+            for place, name in enumerate(stored)
+        ]
+        listed = ", ".join(["person", *stored])
+        beside = {"person": "p.number", "secret": "p.secret"}
+        coded = self._coded(join="JOIN", beside=beside, where="p.apart AND NOT p.forgotten")
+        return f"""SELECT {listed} FROM (
+          SELECT person, {", ".join(kept)}, row_number() OVER ranked AS place FROM (
+            SELECT {listed}, {digest} AS digest FROM (
+              SELECT *, row_number() OVER (PARTITION BY {listed} ORDER BY person) AS occurrence FROM ({coded})
+            )
+          )
+          WINDOW ranked AS (PARTITION BY person ORDER BY digest)
+        ) WHERE place <= {self.ownership.unit.rows}"""
+
+    def _stored(self) -> dict[str, bool]:
+        """The stored columns, and whether they are texts."""
+        return {
+            f"stored_{place}": isinstance(column, Text) for place, column in enumerate(self.ownership.schema.columns)
+        }
+
+    def _coded(self, *, join: str, beside: dict[str, str], where: str, told: bool = False) -> str:
+        """The source's rows in codes, joined to persons by their keys."""
+        joins = [*self.reach.joins, f"{join} {_PERSONS} AS p ON {self.reach.met('p')}"]
+        return self.prepared.select(joins=joins, beside=beside, where=where, told=told)
+
+
+def _disagree(value: str) -> str:
+    """Whether a person's rows differ in a column; one NULL among values differs."""
+    return f"min({value}) IS DISTINCT FROM max({value}) OR count({value}) NOT IN (0, count(*))"

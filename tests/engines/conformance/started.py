@@ -1,0 +1,47 @@
+"""PostgreSQL and Spark, started when a test first asks for one, and stopped when no test is left."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from discreet.engines.postgres.engine import PostgresEngine
+from engines.conformance.grounds import Ground, Server, Shore
+from engines.postgres import server as postgres
+from engines.spark import server as spark
+from engines.spark.server import spark_tests
+
+#: The engines that are compared with the reference. Spark's tests share a worker, and so one Java.
+GROUNDS = [
+    "duckdb",
+    pytest.param("postgres", marks=pytest.mark.timeout(180)),
+    pytest.param("spark", marks=spark_tests),
+]
+
+
+@contextmanager
+def started(folders: pytest.TempPathFactory) -> Iterator[Callable[[str, Path], Ground]]:
+    """A function that makes a ground of a started engine."""
+    with ExitStack() as stack:
+        known: dict[str, Callable[[Path], Ground]] = {}
+        starts = {"postgres": _postgres, "spark": _spark}
+
+        def ground(name: str, folder: Path) -> Ground:
+            if name not in known:
+                known[name] = starts[name](stack)
+            return known[name](folder)
+
+        yield ground
+
+
+def _postgres(stack: ExitStack) -> Callable[[Path], Ground]:
+    address = postgres.started()
+    engine = PostgresEngine(address)
+    stack.callback(engine.close)
+    return lambda folder: Server(name="postgres", engine=engine, folder=folder, address=address)
+
+
+def _spark(stack: ExitStack) -> Callable[[Path], Ground]:
+    engine = spark.engine()
+    return lambda folder: Shore(name="spark", engine=engine, folder=folder)

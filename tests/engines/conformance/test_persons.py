@@ -1,0 +1,177 @@
+"""Persons on every engine: whose a row is, which rows are kept, who is forgotten and erased, what the owner is told."""
+
+from dataclasses import replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from discreet.accounting.region import Region
+from discreet.engines.engine import Tables
+from discreet.engines.keyed import person_tag
+from discreet.engines.stored import PERSON
+from discreet.plan.relation import Scan
+from discreet.schema.column import Boolean, Category, Number, Text
+from discreet.schema.schema import Schema
+from discreet.schema.unit import PrivacyUnit
+from discreet.sql.keys import axis_of
+from discreet.sql.typed import typed
+from engines.conformance.agreeing import Declaration, agree
+from engines.conformance.grounds import contents
+from engines.persons_tables import IDS, TAG_KEY, TYPES, File, check_unit, persons
+
+AGE = Number(name="age", type="integer", low=0, high=120)
+COLUMNS = (AGE, Category(name="sex", values=("F", "M"), constant=True), Boolean(name="flag", constant=True), Text(name="note"))
+
+
+def crowd(parts: int, limit: int = 3) -> Declaration:
+    """Persons of many ids, all alike to a careless eye: equal rows, rows that disagree on constants, rows of nobody."""
+    ids = [name for name in IDS if "\0" not in name]
+    rows = []
+    for place, name in enumerate(ids):
+        key = (name, ids[-place])[:parts]
+        for turn in range(1 + place % 6):
+            rows.append((*key, turn % 3 * 60, ("F", "M", None)[(place + turn) % 3], (True, None)[turn % 2], ("é", None, "e\u0301")[turn % 3]))
+        rows += [(*key, 7, "F", True, "twice")] * (2 * (place % 4 == 0))
+    rows += [(*key[:parts], 5, "F", True, "nobody's") for key in ((None, "x"), ("x" if parts == 2 else None, None))]
+    return Declaration(
+        schema=Schema(table="crowd", columns=COLUMNS, unit=PrivacyUnit(person=("Who", "who else")[:parts], rows=limit)),
+        file=File(
+            names=(*("Who", "who else")[:parts], *(column.name for column in COLUMNS)),
+            rows=tuple(rows),
+            types=(*[pa.string()] * parts, pa.int64(), pa.string(), pa.bool_(), pa.string()),
+        ),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("parts", [1, 2])
+def test_the_same_rows_of_the_same_persons(reference, ground, parts):
+    """Some are forgotten from the start. What is kept is the reference's, row for row; so is what is told."""
+    declaration = crowd(parts)
+    gone = [person_tag(row[:parts], TAG_KEY) for row in declaration.file.rows[:20:7]]
+    _, place = agree(reference, ground, declaration, forgotten=gone)
+    rows, counts = contents(ground, place, persons=True)
+    assert not set(gone) & set(counts) and len(counts) > 20
+    check_unit(rows.__class__({(tag, tuple(dict(codes).values())): size for (tag, codes), size in rows.items()}), declaration.schema)
+
+
+def test_erased_persons_leave_nothing_and_nobody_else_moves(reference, ground):
+    declaration = crowd(1)
+    tags = [person_tag(row[:1], TAG_KEY) for row in declaration.file.rows if row[0] is not None]
+    gone = {tags[0], tags[9], tags[30], bytes(16)}
+    _, place = declaration.declare(ground)
+    before, counts = contents(ground, place, persons=True)
+    numbers = {row["tag"]: row["number"] for row in ground.side(place)}
+    assert ground.engine.erase(place, gone) == len(gone & set(tags)) == 3
+    after, left = contents(ground, place, persons=True)
+    assert left == {tag: size for tag, size in counts.items() if tag not in gone}
+    assert after == type(after)({row: size for row, size in before.items() if row[0] not in gone})
+    assert {row["tag"]: row["number"] for row in ground.side(place)}.items() <= numbers.items()
+    assert ground.engine.erase(place, gone) == 0
+    told = ground.engine.persons(place)
+    assert dict(zip(told.exact_tags.to_pylist(), told.exact_rows.tolist(), strict=True)) == left
+    # Erased from what is made, or left out when it is made: the same table.
+    wanted, _ = contents(reference, declaration.declare(reference, tuple(gone))[1], persons=True)
+    assert after == wanted
+    scan = Scan(table="crowd", version=1)
+    axes = (axis_of(typed(COLUMNS[1])), axis_of(typed(COLUMNS[2])))
+    coded = ground.engine.coded(scan, axes, Region.whole(), tables=Tables(files={scan: place}))
+    assert coded.count(()).tolist() == [after.total()]
+
+
+def test_persons_of_nobody_and_everybody_erased(ground):
+    """An empty table has no persons; a table can lose all of them."""
+    declaration = crowd(1)
+    empty = replace(declaration, file=declaration.file.with_rows(()))
+    making, place = empty.declare(ground)
+    assert (making.exact_rows, making.exact_persons) == (0, 0)
+    assert len(ground.engine.persons(place).exact_rows) == 0
+    _, place = declaration.declare(ground)
+    found = ground.engine.persons(place)
+    assert ground.engine.erase(place, set(found.exact_tags.to_pylist())) == len(found.exact_rows) > 20
+    assert ground.stored(place) == ground.side(place) == []
+    ground.engine.drop(place)
+    ground.engine.drop(place)
+
+
+def shop() -> Declaration:
+    """Lines of orders of people: a line's person is two tables away, keys are of other types, and are shared."""
+    people = File(
+        names=("id", "order"),
+        rows=(("ann", 1), ("ann", 2), ("ben", 2), ("ben", 3), ("Ben", 3), (None, 1), ("eve", None), ("zoe", 9), ("ann", 1)),
+        types=(pa.string(), pa.int64()),
+    )
+    orders = File(
+        names=("order", "parcel"),
+        rows=(("1", "p"), ("2", "q"), ("3", "q"), ("3", "r"), ("9", None), (None, "p"), ("7", "s"), ("2", "Q"), ("01", "r")),
+        types=(pa.string(), pa.string()),
+    )
+    lines = File(
+        names=("parcel", "price", "label"),
+        rows=tuple((parcel, str(place), "é") for place, parcel in enumerate(["p", "q", "q", "r", "s", None, "Q", "p", "q"] * 2)),
+        types=(pa.string(), pa.string(), pa.string()),
+    )  # fmt: skip
+
+    def step(name, file, unit, columns):
+        return Declaration(schema=Schema(table=name, columns=columns, unit=unit), file=file)
+
+    word = (Text(name="label"),)
+    first = step("people", people, PrivacyUnit(person=("id",), rows=2), (Text(name="id"),))
+    second = step("orders", orders, PrivacyUnit(through="people", on=("order",), rows=2), (Text(name="parcel"),))
+    price = Number(name="price", type="integer", low=0, high=99)
+    last = step("lines", lines, PrivacyUnit(through="orders", on=("parcel",), rows=4), (price, *word))
+    return replace(last, path=(second, first))
+
+
+def test_a_person_two_tables_away(reference, ground):
+    """A row counts once under each person it reaches; the tables on the way are joined untruncated."""
+    declaration = shop()
+    _, place = agree(reference, ground, declaration)
+    rows, counts = contents(ground, place, persons=True)
+    assert counts.keys() == {person_tag([name], TAG_KEY) for name in ("ann", "ben", "Ben")}
+    assert max(counts.values()) > 4 and all(PERSON not in dict(codes) for _, codes in rows)
+    agree(reference, ground, declaration, forgotten=[person_tag(["ben"], TAG_KEY)])
+
+
+def test_roster(reference, ground):
+    """One row for each person, with how many rows the source has."""
+    scan = Scan(table="crowd", version=1, roster=True)
+    rows = Number(name="rows", type="integer", low=0, high=8)
+    said = []
+    for each in (reference, ground):
+        _, place = crowd(1).declare(each)
+        coded = each.engine.coded(scan, (axis_of(typed(rows)),), Region.whole(), tables=Tables(files={scan: place}))
+        said.append(coded.count((0,)).tolist())
+    assert said[0] == said[1] and sum(said[0]) > 20
+
+
+#: How an id may be held, where every engine has such a type and such a value.
+EVERYWHERE = [(type_, ids) for type_, ids in TYPES if not pa.types.is_date(type_) and not pa.types.is_dictionary(type_)]
+
+
+@given(people=persons(types=EVERYWHERE))
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+def test_generated_persons(reference, ground, people):
+    generated(reference, ground, people)
+
+
+@pytest.mark.fuzz
+@pytest.mark.timeout(3600)
+@given(people=persons(types=EVERYWHERE))
+@settings(max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck))
+def test_generated_persons_at_length(reference, ground, people):
+    generated(reference, ground, people)
+
+
+def generated(reference, ground, people):
+    declaration = Declaration(schema=people.schema, file=people.source)
+    if not declaration.gap(ground):
+        agree(reference, ground, declaration)
+
+
+def test_tags_are_bytes(ground):
+    """What `persons` gives is what streams compare: 16 bytes each."""
+    _, place = crowd(1).declare(ground)
+    tags = ground.engine.persons(place).exact_tags
+    assert tags.type == pa.binary(16) and len(pc.unique(tags)) == len(tags)

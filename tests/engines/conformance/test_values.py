@@ -1,0 +1,195 @@
+"""What each declared type takes, by example, on every engine: texts that fit, are clamped or do not fit; typed sources.
+
+All examples of one kind are the columns of one table, since making one is what takes long.
+"""
+
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+
+import pyarrow as pa
+import pytest
+
+from discreet.schema.column import Boolean, Category, Column, Moment, Number, Text
+from discreet.schema.schema import Schema
+from discreet.schema.unit import PrivacyUnit
+from engines.conformance.agreeing import Declaration, agree
+from engines.conformance.laying import has_type, held
+from engines.persons_tables import File
+from engines.tables import STEPS, decimal
+
+MOST = 2**63 - 2
+DAY = 86_400_000_000
+NAN, INFINITY = float("nan"), float("inf")
+
+INTEGER = Number(name="x", type="integer", low=-10, high=120)
+CENTS = Number(name="x", type="decimal", step=Fraction("0.01"), low=0, high=2_000_000)
+EVEN = Number(name="x", type="decimal", step=Fraction("0.02"), low=-1000, high=1000)
+FIVES = Number(name="x", type="decimal", step=Fraction("0.05"), low=-1000, high=1000)
+THOUSANDS = Number(name="x", type="decimal", step=Fraction(1000), low=0, high=50)
+DATE = Moment(name="x", type="date")
+TIME = Moment(name="x", type="timestamp")
+SEX = Category(name="x", values=("F", "M"))
+CLOSED = Category(name="x", values=("F", "M"), closed=True)
+OTHER = Category(name="x", values=("F", "M", "else"), other="else")
+CLOSED_OTHER = Category(name="x", values=("F", "M", "else"), other="else", closed=True)
+
+#: For each column: texts that fit and their codes, texts that are clamped, and texts that do not fit.
+EXAMPLES = [
+    (
+        INTEGER,
+        {"12": 12, " 12\t": 12, "12.0": 12, "12.": 12, "+5": 5, "-0": 0, "007": 7, "1.2e1": 12, "": None},
+        {"121": 120, "-11": -10, "9" * 50: 120, "-" + "9" * 50: -10, "1e400": 120, "-1e400": -10},
+        ["12.5", "125e-1", "abc", "1_0", "0x10", "１２", "nan", "inf", "-Infinity", "true", "\u00a012", "1e99999", "."],
+    ),
+    (
+        Number(name="x", type="integer"),
+        {str(MOST): MOST, str(-MOST): -MOST, "0e5": 0},
+        {str(2**63 - 1): MOST, str(-(2**63)): -MOST, "1e19": MOST},
+        ["5e-324"],
+    ),
+    (Number(name="x", type="integer", low=0), {str(2**62): 2**62}, {"-5": 0, "1e300": MOST}, []),
+    (
+        CENTS,
+        {"12.34": 1234, "0.285": 29, "0.28499999999999999": 28, "0.285e0": 28, "-0.004": 0, "20000.004": 2_000_000},
+        {"-0.005": 0, "20000.005": 2_000_000, "1e300": 2_000_000, "-1e300": 0, "9" * 50: 2_000_000},
+        ["nan", "-inf", "inf", "1,5", "$5", "1e"],
+    ),
+    (EVEN, {"0.01": 1, "-0.01": -1, "0.0099": 0, "0.03": 2, "1e-300": 0}, {"20.01": 1000}, ["x"]),
+    (FIVES, {"0.025": 1, "0.0249999999999": 0, "-0.075": -2}, {"-50.025": -1000}, []),
+    (THOUSANDS, {"1500": 2, "1499.999": 1, "50499": 50}, {"50500": 50}, []),
+    (
+        DATE,
+        {
+            "1970-01-02": 1, " 1969-12-31 ": -1, "1969-12-31 23:59:59": -1, "2020-01-01T00:30:00+01:00": 18261,
+            "0000-01-01": -719528,
+        },
+        {},
+        ["2020-02-30", "01/02/2020", "20200101", "epoch", "infinity", "12020-01-01"],
+    ),
+    (Moment(name="x", type="date", low=0, high=10), {"1970-01-11": 10}, {"1970-01-12": 10, "1960-01-01": 0}, ["x"]),
+    (
+        TIME,
+        {
+            "1970-01-01": 0, "1970-01-01 00:00": 0, "1970-01-01T00:00:01.5Z": 1_500_000, "1970-01-01 02:00:00+02:00": 0,
+            "1970-01-01 02:00:00+02": 0, "1970-01-01 00:00:00.0000019": 1, "1969-12-31 23:59:59.9999999": -1,
+        },
+        {},
+        ["1970-01-02 24:00:00", "12:00", "1970-01-01 00:00:00 Europe/Berlin", "1970-01-01 00:00:60"],
+    ),
+    (Boolean(name="x"), {"true": 1, " NO ": 0, "1.0": 1, "T": 1, "": None}, {}, ["2", "ye\u017f", "on", "1.00"]),
+    (Category(name="x", values=("é", "e\u0301", "a", "A")), {"e\u0301": 1, "é": 0, "A": 3, "a": 2}, {}, ["E\u0301"]),
+    (SEX, {"M": 1, "F": 0, "": None}, {}, ["m", "M ", " M", "FM"]),
+    (OTHER, {"x": 2, "else": 2, "f": 2, "": None}, {}, []),
+    (CLOSED_OTHER, {"x": 2, "": 0, "M": 1}, {}, []),
+    (Text(name="x"), {" as it is ": " as it is ", "a\nb\"c'": "a\nb\"c'", "": None}, {}, []),
+]  # fmt: skip
+
+
+TYPED = [
+    (INTEGER, pa.int64(), [5, -(2**63), 2**63 - 1, None], [5, -10, 120, None]),
+    (INTEGER, pa.uint64(), [2**64 - 1], [120]),
+    (INTEGER, pa.float64(), [12.0, 12.5, NAN, INFINITY, -INFINITY, 1e300], [12, None, None, None, None, 120]),
+    (INTEGER, pa.bool_(), [True, False], [1, 0]),
+    (INTEGER, pa.string(), ["12.0", ""], [12, None]),
+    (CENTS, pa.float64(), [0.285, 12.34, NAN, -INFINITY, -1e22, 5e-5, 1e22], [29, 1234, None, None, 0, 0, 2_000_000]),
+    (CENTS, pa.float32(), [0.1, 1e30], [10, 2_000_000]),
+    (CENTS, pa.int32(), [3, -3], [300, 0]),
+    (CENTS, pa.decimal128(10, 4), ["1.2350", "1.2349"], [124, 123]),
+    (DATE, pa.date32(), [1, -1, 2**31 - 1], [1, -1, None]),
+    (DATE, pa.timestamp("us"), [-1, DAY], [-1, 1]),
+    (DATE, pa.timestamp("ns", "UTC"), [-1, 0], [-1, 0]),
+    (TIME, pa.date32(), [1, -1], [DAY, -DAY]),
+    (TIME, pa.timestamp("ns"), [1999, -1, -1001, -(2**63), 2**63 - 1], [1, -1, -2, -9223372036854776, None]),
+    (TIME, pa.timestamp("us"), [-(2**63), 2**63 - 2, -(2**63) + 1], [-MOST, MOST, None]),
+    (TIME, pa.timestamp("us", "America/New_York"), [0, 2**63 - 1], [0, None]),
+    (TIME, pa.timestamp("ms"), [-1], [-1000]),
+    (Boolean(name="x"), pa.bool_(), [True, None], [1, None]),
+    (Boolean(name="x"), pa.int64(), [1, 0, 2], [1, 0, None]),
+    (Category(name="x", values=("1", "true", "1.0", "2020-01-02")), pa.int64(), [1, 2], [0, None]),
+    (Category(name="x", values=("1", "true", "1.0", "2020-01-02")), pa.bool_(), [True, False], [1, None]),
+    (Category(name="x", values=("1", "true", "1.0", "2020-01-02")), pa.float64(), [1.0], [2]),
+    (Category(name="x", values=("1", "true", "1.0", "2020-01-02")), pa.date32(), [18263], [3]),
+    (SEX, pa.dictionary(pa.int8(), pa.string()), ["F", "x"], [0, None]),
+    (Text(name="x"), pa.string(), ["", "a\0b", None], ["", "a\0b", None]),
+    (Text(name="x"), pa.timestamp("us"), [1_500_000], ["1970-01-01 00:00:01.5"]),
+]  # fmt: skip
+
+ROW = Number(name="row", type="integer", low=0, high=10_000)
+
+
+def side_by_side(columns: list[Column], values: list[list[object]], types: list[pa.DataType]) -> Declaration:
+    """One table of all: column i is called x{i}, and a row's number is a column, too."""
+    size = max(map(len, values))
+    padded = [[*these, *[None] * (size - len(these))] for these in values]
+    named = [replace(column, name=f"x{place}") for place, column in enumerate(columns)]
+    return Declaration(
+        schema=Schema(table="people", columns=(ROW, *named), unit=PrivacyUnit()),
+        file=File(
+            names=("row", *(column.name for column in named)),
+            rows=tuple(zip(range(size), *padded, strict=True)),
+            types=(pa.int64(), *types),
+        ),
+    )
+
+
+def stored(ground, declaration):
+    """What was made, in the order of the source, and the making."""
+    making, place = declaration.declare(ground)
+    return sorted(ground.stored(place), key=lambda row: row["row"]), making
+
+
+def test_each_type_takes_what_it_says(any_ground):
+    texts = [[*kept, *clamped, *nulled] for _, kept, clamped, nulled in EXAMPLES]
+    given = [[None if text == "" else text for text in these] for these in texts]
+    columns = [column for column, *_ in EXAMPLES]
+    rows, making = stored(any_ground, side_by_side(columns, given, [pa.string()] * len(columns)))
+    for place, (column, kept, clamped, nulled) in enumerate(EXAMPLES):
+        wanted = [*kept.values(), *clamped.values(), *(None for _ in nulled)]
+        found = [row[f"x{place}"] for row in rows][: len(wanted)]
+        assert dict(zip(texts[place], found, strict=True)) == dict(zip(texts[place], wanted, strict=True)), column
+        assert making.exact_nulled[f"x{place}"] == len(nulled), column
+        ordered = isinstance(column, Number | Moment)
+        assert making.exact_clamped.get(f"x{place}") == (len(clamped) if ordered else None), column
+    assert making.exact_rows == len(rows) == max(map(len, texts))
+
+
+@pytest.mark.parametrize("column", [CLOSED, Boolean(name="x", closed=True)], ids=["category", "boolean"])
+def test_closed_takes_the_first_value_and_the_owner_hears_of_what_did_not_fit(any_ground, column):
+    rows, making = stored(any_ground, side_by_side([column], [["perhaps", None]], [pa.string()]))
+    assert [row["x0"] for row in rows] == [0, 0]
+    assert making.exact_nulled == {"row": 0, "x0": 1}
+
+
+def test_typed_sources(any_ground):
+    """Where an engine has no such type, or a type no such value, that example is nobody's."""
+    kept = []
+    for column, type_, given, wanted in TYPED:
+        pairs = list(zip(given, wanted, strict=True))
+        if any_ground.name == "postgres":
+            pairs = [pair for pair in pairs if has_type(type_) and held(pair[0], type_)]
+        if pairs:
+            kept.append((column, type_, pairs))
+    assert len(kept) > len(TYPED) - 6
+    declaration = side_by_side(
+        [column for column, *_ in kept],
+        [[Decimal(one) if pa.types.is_decimal(type_) else one for one, _ in pairs] for _, type_, pairs in kept],
+        [type_ for _, type_, _ in kept],
+    )
+    rows, _ = stored(any_ground, declaration)
+    for place, (column, type_, pairs) in enumerate(kept):
+        found = [row[f"x{place}"] for row in rows][: len(pairs)]
+        assert found == [wanted for _, wanted in pairs], (column, type_, pairs)
+
+
+def test_numbers_of_every_size_on_every_grid(reference, ground):
+    """Where a decimal type ends is where engines fail: as many nines as it takes, on both sides."""
+    sizes = ["9" * size for size in range(1, 45)] + ["0." + "9" * size for size in range(1, 45)]
+    ends = [(None, None), (0, 0), (-1, 1), (-(2**60), 2**60), (None, 5)]
+    columns, values = [], []
+    for place, step in enumerate(STEPS):
+        near = [decimal(Fraction(step) * Fraction(2 * code + 1, 2)) for code in (0, 1, 7, 2**60)]
+        for low, high in ends if ground.name != "spark" else [ends[place % len(ends)]]:
+            columns.append(Number(name="x", type="decimal", step=Fraction(step), low=low, high=high))
+            values.append([sign + size for sign in ("", "-") for size in (*sizes, *near)])
+    agree(reference, ground, side_by_side(columns, values, [pa.string()] * len(columns)))

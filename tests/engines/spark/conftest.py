@@ -1,0 +1,3 @@
+"""Spark for the tests beside this file."""
+
+from engines.spark.server import spark_engine  # noqa: F401

@@ -1,0 +1,85 @@
+"""One Spark for all tests of a process: two tasks at once, small shuffles, and what its Java says in a file.
+
+Mark tests that use it `spark_tests`: they run in one worker, and the first of them waits for Java to start. Without Java they
+fail: `./do test` installs it.
+"""
+
+import json
+import os
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from discreet.engines.spark.engine import SparkEngine
+from discreet.engines.stored import PERSON
+
+ADDRESS = "spark://local"
+
+#: For `pytestmark`.
+spark_tests = [pytest.mark.xdist_group("spark"), pytest.mark.timeout(300)]
+
+
+@cache
+def log() -> Path:
+    """What Java has written to its standard error."""
+    return Path(tempfile.mkdtemp(prefix="discreet-spark-")) / "java.log"
+
+
+@cache
+def engine() -> SparkEngine:
+    """The engine, started."""
+    found = SparkEngine(ADDRESS, deadline_s=120.0, threads=2, memory_mb=1024)
+    start(found)
+    return found
+
+
+def start(found: SparkEngine):
+    """Start its session. Java takes over a file as its standard error, for good; Python only while it starts."""
+    before = os.dup(2)
+    with log().open("a") as stream:
+        os.dup2(stream.fileno(), 2)
+        try:
+            session = found.session()
+        finally:
+            os.dup2(before, 2)
+            os.close(before)
+    session.conf.set("spark.sql.shuffle.partitions", "4")
+    return session
+
+
+@pytest.fixture
+def spark_engine() -> SparkEngine:
+    start(engine())  # the same one, unless a test has killed it
+    return engine()
+
+
+def load(rows, folder: Path, name: str = "source", *, files: int = 2) -> str:
+    """Rows (a list of dicts, or an Arrow table) as a folder of so many Parquet files; what to write as the source."""
+    table = rows if isinstance(rows, pa.Table) else pa.Table.from_pylist(rows)
+    place = folder / name
+    place.mkdir(parents=True)
+    cuts = [turn * table.num_rows // files for turn in range(files + 1)]
+    for turn in range(files):
+        pq.write_table(table.slice(cuts[turn], cuts[turn + 1] - cuts[turn]), place / f"part-{turn}.parquet")
+    return name
+
+
+def stored(place) -> list[dict]:
+    """The rows of a declared table, read without Spark."""
+    told = json.loads((Path(place.folder) / "manifest.json").read_text())
+    names = [name for name, _ in told["columns"]] + ([PERSON] if told["persons"] else [])
+    return _read(place, "rows").rename_columns(names).to_pylist()
+
+
+def side(place) -> list[dict]:
+    """The persons of a declared table: number, tag, rows."""
+    return _read(place, "persons").to_pylist()
+
+
+def _read(place, part: str) -> pa.Table:
+    folder, files = json.loads((Path(place.folder) / "manifest.json").read_text())[part]
+    return pa.concat_tables(pq.read_table(Path(place.folder) / folder / name, partitioning=None) for name, _ in files)
