@@ -27,8 +27,9 @@ from scale_run import MOST_MIB, Figures, run
 from scale_worker import Report
 
 SIZES = (1_000_000, 10_000_000, 100_000_000)
-#: Time must not grow faster than this power of the rows, from the second largest to the largest table.
-MOST_SLOPE = 1.2
+#: Time must not grow faster than this power of the rows, from the second largest to the largest table: a little over 1,
+#: since a table of 18 million persons no longer fits a processor's cache.
+MOST_SLOPE = 1.3
 #: Nor memory of a question by more than this from the second largest to the largest, in the process of the curator.
 #: (On DuckDB the engine is in it: distinct persons and joins are held there, within the engine's own limit.)
 MOST_GROWTH_MIB = 2048.0

@@ -34,6 +34,19 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 
+#: Where durability is tested, or decided about by its own conftest.
+DURABLE = {"ledger", "crash", "collect", "engines"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _quick_files(request):
+    """Elsewhere nobody pulls the plug: about twenty waits for the disk a project are left out. (SQLite's own stay.)"""
+    with pytest.MonkeyPatch.context() as patch:
+        if not DURABLE & set(request.path.parts):
+            patch.setattr(os, "fsync", lambda handle: None)
+        yield
+
+
 @pytest.fixture(scope="session")
 def _state_folders(tmp_path_factory):
     """One new path a test. (`mktemp` looks through all folders there are: half a minute for ten thousand tests.)"""

@@ -387,9 +387,12 @@ class Project(Publishing):
         """Unlock after a detected rollback or repeated failures; what was forgotten is charged anew."""
         return repair.acknowledge(self.ledger_path)
 
-    def adopt(self, state: str | PathLike[str] | None = None) -> repair.Repaired:
-        """Take a ledger to this machine, with its state folder or, at the price of the whole budget, without."""
-        return repair.adopt(self.ledger_path, None if state is None else Path(state))
+    def adopt(self, state: str | PathLike[str] | None = None, *, alone: bool = False) -> repair.Repaired:
+        """Take a ledger to this machine, with its state folder or, at the price of the whole budget, without.
+
+        `alone`: shuts out every other machine that shares it.
+        """
+        return repair.adopt(self.ledger_path, None if state is None else Path(state), alone=alone)
 
     def source_changed(self, name: str) -> bool:
         """Whether the source is not what the newest version was made from. For the owner's eyes only."""

@@ -118,12 +118,13 @@ def problems(address: Address, states: list[Path], ids: list[str], limit: Fracti
 def race(url: str, folder: Path, limit: Fraction, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     with schema(url) as address:
         states = two_machines(address, folder, limit, monkeypatch)
-        ids, wrong = Machines("racer.py", address, states).said(50)
+        ids, wrong = Machines("racer.py", address, states).said(100)
         if len(ids) != limit * 100:
             wrong.append(f"{len(ids)} charges were accepted")
         return wrong + problems(address, states, ids, limit, monkeypatch)
 
 
+@pytest.mark.timeout(180)
 def test_two_machines_spend_a_budget_exactly(postgres: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     assert race(postgres, tmp_path, Fraction(1), monkeypatch) == []
 

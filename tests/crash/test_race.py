@@ -9,6 +9,8 @@ import sys
 from fractions import Fraction
 from pathlib import Path
 
+import pytest
+
 from crash.harness import IMPORTS
 from discreet.ledger.ledger import Ledger
 from ledger.ledgers import guarantee, make
@@ -41,7 +43,7 @@ def race(path: Path, *mutants: str) -> tuple[list[str], list[str]]:
         racer.stdin.write("go\n")
         racer.stdin.flush()
     for racer in racers:
-        said, wrong = racer.communicate(timeout=50)
+        said, wrong = racer.communicate(timeout=100)
         ids += said.split()
         errors += [line for line in wrong.splitlines() if "Error" in line or "Fault" in line or "Tampered" in line]
     return ids, errors
@@ -71,12 +73,14 @@ def problems(path: Path, ids: list[str], errors: list[str]) -> list[str]:
     return found
 
 
+@pytest.mark.timeout(180)
 def test_the_budget_is_spent_exactly(path: Path):
     make(path, guarantee(LIMIT, 0, "pure")).close()
     ids, errors = race(path)
     assert problems(path, ids, errors) == []
 
 
+@pytest.mark.timeout(180)
 def test_reading_before_locking_is_caught(path: Path):
     make(path, guarantee(LIMIT, 0, "pure")).close()
     ids, errors = race(path, "without_locks")

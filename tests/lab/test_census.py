@@ -3,6 +3,7 @@
 import random
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 
 import pytest
 
@@ -40,18 +41,25 @@ def test_the_one_way_is_the_known_one():
     assert worlds(seven()).worlds == (TRUTH,)
 
 
+@cache
+def tiny(seed):
+    """A block, and all worlds that fit it: three tests below ask for the same ones."""
+    block = random_block(random.Random(seed))
+    return block, frozenset(fitting(block))
+
+
 @pytest.mark.parametrize("seed", range(150))
 def test_tiny_blocks_against_trying_every_world(seed):
-    block = random_block(random.Random(seed))
+    block, fitted = tiny(seed)
     found = worlds(block, most=100_000)
     assert found.complete
-    assert set(found.worlds) == fitting(block)
+    assert set(found.worlds) == fitted
     assert len(set(found.worlds)) == len(found.worlds)
 
 
 def test_tiny_blocks_are_of_all_sorts():
     """The check above would be empty if all blocks were impossible, or all free."""
-    ways = [len(fitting(random_block(random.Random(seed)))) for seed in range(150)]
+    ways = [len(tiny(seed)[1]) for seed in range(150)]
     assert sum(count == 0 for count in ways) > 10
     assert sum(count == 1 for count in ways) > 10
     assert sum(count > 20 for count in ways) > 10
@@ -89,9 +97,9 @@ def test_nothing_is_certain_of_somebody_who_may_not_be_there():
 
 @pytest.mark.parametrize("seed", range(150))
 def test_a_conflict_is_one_and_nothing_in_it_can_be_spared(seed):
-    block = random_block(random.Random(seed))
+    block, fitted = tiny(seed)
     found = conflict(block)
-    assert (found is None) == bool(fitting(block))
+    assert (found is None) == bool(fitted)
     if found is not None:
         assert found.minimal
         assert not fitting(_kept(block, found.parts))

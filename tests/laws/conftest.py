@@ -1,8 +1,12 @@
-"""Waiting for the disk is tested once; the many small tables of these tests need not do it."""
+"""Waiting for the disk is tested once; the many small tables of these tests need not do it. The engines of the laws."""
 
 import os
 
 import pytest
+
+from engines.conformance.fixtures import _started, ground
+
+__all__ = ["_started", "ground"]
 
 
 @pytest.fixture(scope="module")

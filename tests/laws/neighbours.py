@@ -42,6 +42,7 @@ from laws.worlds import POPULATION, Source, World
 EPSILON, DELTA = Fraction(1), Fraction(1, 10**6)
 NORMS = ("l0", "l1", "l2_squared", "linf")
 
+
 @dataclass(frozen=True, kw_only=True)
 class Declared:
     """The declared tables of one of two neighbours."""
@@ -56,9 +57,7 @@ class Declared:
     @staticmethod
     def make(sources: Mapping[str, Source], ground: Ground) -> "Declared":
         """Lay the sources and declare them."""
-        laid = {
-            name: replace(source.table, source=ground.lay(source.file, name)) for name, source in sources.items()
-        }
+        laid = {name: replace(source.table, source=ground.lay(source.file, name)) for name, source in sources.items()}
         files = {}
         for name, source in sources.items():
             path = tuple(laid[step.name] for step in source.path)
@@ -109,8 +108,8 @@ class Pair:
     unit: Mapping[str, list[dict]]
 
     @staticmethod
-    def make(world: World, folder: Path, engine: Engine | Ground) -> "Pair":
-        """`engine`: one of files, or the ground of any."""
+    def make(world: World, folder: Path, engine: Engine | Ground, *, both: bool = True) -> "Pair":
+        """`engine`: one of files, or the ground of any. Not `both`: only the whole is declared, for `packed`."""
         ground = engine if hasattr(engine, "lay") else Disk(name="files", engine=engine, folder=folder)
         catalog = catalog_of(world, folder)
         whole = Declared.make(world.sources, ground)
@@ -124,7 +123,7 @@ class Pair:
         reference = Declared.make(world.sources, Disk(name="memory", engine=MemoryEngine(), folder=folder))
         for name in world.sources:
             assert whole.rows(name) == reference.rows(name), f"the engine and the reference declare another {name}"
-        less = Declared.make(world.neighbour(), ground)
+        less = Declared.make(world.neighbour(), ground) if both else whole
         return Pair(world=world, catalog=catalog, whole=whole, less=less, reference=reference, unit=unit)
 
     def forget(self) -> None:

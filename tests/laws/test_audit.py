@@ -32,15 +32,15 @@ from noise.source import FixedBits
 
 #: A bound is wrong with this probability.
 DOUBT = 3e-8
-#: Groups: the values of `age`, of `some`, or of `few`, and NULL. Quantiles are slow to draw.
-GROUPS, SOME, FEW = 10_000, 6_000, 3_500
+#: Groups: the values of `age`, or of `few`, and NULL. Quantiles are slow to draw: at 3,500 noise that is too small
+#: passes once in two thousand runs of other bits.
+GROUPS, FEW = 10_000, 3_500
 DRAWS = 2 * GROUPS
 TOO_SMALL = Fraction(5, 4)
 EPSILONS = [Fraction(1), Fraction(3)]
 
 COLUMNS = (
     Number(name="age", type="integer", low=2, high=GROUPS),
-    Number(name="some", type="integer", low=2, high=SOME),
     Number(name="few", type="integer", low=2, high=FEW),
     Number(name="cost", type="integer", low=-40, high=60),
     Number(name="half", type="integer", low=0, high=1),
@@ -263,14 +263,14 @@ def test_quantiles(epsilon):
             hits.append(sum(middle == 0 for _, middle, _ in part.noisy_bins))
         return least_epsilon(*hits, draws=groups)
 
-    found = priced('SELECT "some", median(half) FROM visits GROUP BY "some"', epsilon)
+    found = priced("SELECT few, median(half) FROM visits GROUP BY few", epsilon)
     (step,) = found.steps
     choice, scores = step.mechanism.estimate, step.mechanism.scores
     one, two = (choice.probabilities(scores(line, 0))[0] for line in lines)
     stated = math.log(one[1] / two[0])
     assert stated <= 2 * rows * choice.epsilon, "each of the rows goes, and comes again"
     assert 0.7 * stated < least(found) <= stated
-    assert least(weakened(priced("SELECT few, median(half) FROM visits GROUP BY few", epsilon))) > stated
+    assert least(weakened(found)) > stated
 
 
 # Whole questions
@@ -285,8 +285,11 @@ sort = {{ type = "category", values = [{}], closed = true }}
 """
 
 
-def test_five_hundred_whole_questions(tmp_path, quick_files):
-    """From the text to the release, with the system's own randomness: cells of five rows beside cells of six."""
+def test_two_hundred_whole_questions(tmp_path, quick_files):
+    """From the text to the release, with the system's own randomness: cells of five rows beside cells of six.
+
+    The bound is about 0.88, ten of its deviations above 0.7; noise that is 1.25 times too small makes it 1.12, six above 1.
+    """
     sorts = [f"s{place}" for place in range(100)]
     rows = [sort for place, sort in enumerate(sorts) for _ in range(5 + place % 2)]
     discreet.init(tmp_path / "clinic")
@@ -296,8 +299,8 @@ def test_five_hundred_whole_questions(tmp_path, quick_files):
     project = discreet.open(tmp_path / "clinic")
     question = project.sql("SELECT sort, count(*) FROM visits GROUP BY sort")
     hits = [0, 0]
-    for _ in range(500):
+    for _ in range(200):
         for sort, noisy in question.ask(epsilon=1, fresh=True).rows:
             hits[int(sort[1:]) % 2] += noisy >= 6
-    assert 0.7 < least_epsilon(hits[1], hits[0], draws=500 * 50) <= 1
-    assert project.budget().spent.epsilon == 500
+    assert 0.7 < least_epsilon(hits[1], hits[0], draws=200 * 50) <= 1
+    assert project.budget().spent.epsilon == 200

@@ -218,7 +218,7 @@ def test_a_history_that_is_not_known_cannot_be_counted_double(path: Path, tmp_pa
     with make(path, guarantee(3)) as ledger:
         ask(ledger, laplace(1))
     monkeypatch.setenv("DISCREET_STATE", str(tmp_path / "other"))
-    repair.adopt(path, None)
+    repair.adopt(path, None, alone=True)
     with Ledger.open(path) as ledger:
         ledger.grant("patients", guarantee(20))  # room enough, were it only that
         with pytest.raises(UsageError, match="adopted without its state folder"):

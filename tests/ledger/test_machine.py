@@ -207,6 +207,7 @@ def on_postgres(url: str) -> type[LedgerMachine]:
     return PostgresMachine
 
 
+@pytest.mark.timeout(180)
 def test_the_ledger_in_postgres_does_what_the_model_does(postgres: str):
     run_state_machine_as_test(on_postgres(postgres), settings=work(4))
 
@@ -217,10 +218,12 @@ def test_the_ledger_in_postgres_does_what_the_model_does_for_long(postgres: str)
     run_state_machine_as_test(on_postgres(postgres), settings=work(200 * int(os.environ.get("DISCREET_FUZZ", "1"))))
 
 
+@pytest.mark.timeout(180)
 def test_the_ledger_does_what_the_model_does():
     run_state_machine_as_test(LedgerMachine, settings=work(60))
 
 
 @pytest.mark.fuzz
+@pytest.mark.timeout(3600)
 def test_the_ledger_does_what_the_model_does_for_long():
     run_state_machine_as_test(LedgerMachine, settings=work(2000 * int(os.environ.get("DISCREET_FUZZ", "1"))))

@@ -1,5 +1,6 @@
 """Questions asked of DuckDB, remembered, and asked again of Spark: a job costs Spark the same for one as for thirty."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,63 +25,67 @@ PACKED = 30
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """SQL for Spark, the columns that it brings, and how DuckDB's answer reads."""
+    """What writes its SQL for Spark, the columns that it brings, and how DuckDB's answer reads."""
 
-    sql: str
+    write: Callable[[], str]
     columns: tuple[str, ...]
     cells: Cells | None
     answer: object
 
 
-class Packed:
+class Packed(DuckDBEngine):
     """An engine for tests: DuckDB, which the law compares with the reference, and a list of what was asked."""
 
     def __init__(self):
-        self._duckdb = DuckDBEngine(threads=1)
-        self.declare = self._duckdb.declare
+        super().__init__(threads=1)
         self.asked: list[Question] = []
         self.views: dict[str, pa.Table] = {}
         self._known: dict[object, str] = {}
 
     def count(self, cells, region, *, tables):
-        exact = self._duckdb.count(cells, region, tables=tables)
+        exact = super().count(cells, region, tables=tables)
         columns = ["cell"]
         for place, statistic in enumerate(cells.statistics):
             columns += [f"high{place}", f"low{place}"] if isinstance(statistic, Sum) else [f"s{place}"]
-        sql = self._writer(tables, cells.found).count(cells, region)
+        writer = self._writer(tables, cells.found)
         answer = [values.tolist() for values in exact.exact_values]
-        self.asked.append(Question(sql=sql, columns=tuple(columns), cells=cells, answer=answer))
+        self._remember(lambda: writer.count(cells, region), columns, answer, cells=cells)
         if cells.axes and cells.found is None and not tables.publics:
-            self._coded(cells, region, tables)
+            self._places(cells, region, tables)
         return exact
 
     def keys(self, plan, keys, region, *, persons, tables):
-        exact = self._duckdb.keys(plan, keys, region, persons=persons, tables=tables)
-        columns = (*(f"k{place}" for place in range(len(keys))), "persons")
-        sql = self._writer(tables).keys(plan, keys, region, persons=persons)
+        exact = super().keys(plan, keys, region, persons=persons, tables=tables)
+        columns = [*(f"k{place}" for place in range(len(keys))), "persons"]
+        writer = self._writer(tables)
         told = [
             (*map(_shown, key), str(many))
             for key, many in zip(exact.exact_keys, exact.exact_persons.tolist(), strict=True)
         ]
-        self.asked.append(Question(sql=sql, columns=columns, cells=None, answer=_sorted(told)))
+        self._remember(lambda: writer.keys(plan, keys, region, persons=persons), columns, _sorted(told))
         return exact
 
-    def _coded(self, cells, region, tables):
-        coded = self._duckdb.coded(cells.plan, cells.axes, region, tables=tables)
-        sql = self._writer(tables).places(cells.plan, cells.axes, region)
-        columns = tuple(f"p{place}" for place in range(len(cells.axes)))
+    def _places(self, cells, region, tables):
+        coded = super().coded(cells.plan, cells.axes, region, tables=tables)
+        writer = self._writer(tables)
+        columns = [f"p{place}" for place in range(len(cells.axes))]
         rows = zip(*(column.tolist() for column in coded.exact_columns), strict=True)
         told = [tuple(map(_shown, row)) for row in rows]
-        self.asked.append(Question(sql=sql, columns=columns, cells=None, answer=_sorted(told)))
+        self._remember(lambda: writer.places(cells.plan, cells.axes, region), columns, _sorted(told))
+
+    def _remember(self, write, columns, answer, *, cells=None):
+        write()  # its tables are read now: their files will be gone
+        self.asked.append(Question(write=write, columns=tuple(columns), cells=cells, answer=answer))
 
     def check(self, session) -> int:
         """Ask Spark everything. How many questions there were."""
+        sqls = [each.write() for each in self.asked]
         session.conf.set("spark.sql.optimizer.excludedRules", _FOLDING)
         try:
             for name, rows in self.views.items():
                 session.createDataFrame(rows).createOrReplaceTempView(name)
             for start in range(0, len(self.asked), PACKED):
-                _check(session, self.asked[start : start + PACKED])
+                _check(session, self.asked[start : start + PACKED], sqls[start : start + PACKED])
         finally:
             session.conf.unset("spark.sql.optimizer.excludedRules")
             for name in self.views:
@@ -97,20 +102,20 @@ class Packed:
         names = Names(
             scan=scan,
             persons=lambda scan: self._file(persons_file(tables.file(scan))),
-            public=lambda join: self._view(tables.publics[join.place]),
-            found=self._view(_keys(found)) if found else "found",
+            public=lambda join: self._once(id(tables.publics[join.place]), lambda: tables.publics[join.place]),
+            found=self._once(id(found), lambda: _keys(found)) if found else "found",
         )
         return Writer(emitter=Emitter(dialect=DIALECT), names=names)
 
     def _file(self, file):
-        if file not in self._known:
-            self._known[file] = self._view(pq.read_table(file, partitioning=None))
-        return self._known[file]
+        return self._once(file, lambda: pq.read_table(file, partitioning=None))
 
-    def _view(self, rows):
-        name = f"packed_{len(self.views)}"
-        self.views[name] = rows
-        return name
+    def _once(self, key, rows):
+        """What a table is called, which is read the first time."""
+        if key not in self._known:
+            self._known[key] = f"packed_{len(self.views)}"
+            self.views[self._known[key]] = rows()
+        return self._known[key]
 
 
 #: With it Spark would compute a small table's rows while it plans, by other code than it runs on large ones.
@@ -127,20 +132,20 @@ def _keys(found):
     return pa.table({**columns, PLACE: pa.array(range(found.size), type=pa.int64())})
 
 
-def _check(session, questions):
+def _check(session, questions, sqls):
     """Many questions in one job: each row says whose it is."""
     told = [
         f"SELECT {number} AS question, array({', '.join(f'CAST({name} AS STRING)' for name in each.columns)}) AS numbers"
-        f" FROM ({each.sql})"
-        for number, each in enumerate(questions)
+        f" FROM ({sql})"
+        for number, (each, sql) in enumerate(zip(questions, sqls, strict=True))
     ]
     found = session.sql("\nUNION ALL\n".join(told)).toArrow().to_pydict()
     rows = [[] for _ in questions]
     for number, numbers in zip(found["question"], found["numbers"], strict=True):
         rows[number].append(tuple(numbers))
-    for each, own in zip(questions, rows, strict=True):
+    for each, sql, own in zip(questions, sqls, rows, strict=True):
         got = _sorted(own) if each.cells is None else _cells(each, own)
-        assert got == each.answer, f"Spark and DuckDB differ in\n{each.sql}"
+        assert got == each.answer, f"Spark and DuckDB differ in\n{sql}"
 
 
 def _cells(question, rows):

@@ -1,5 +1,9 @@
-"""Each dialect against `plan.evaluate`: DuckDB's is what `emit` writes, PostgreSQL's is tried on a server."""
+"""Every dialect has every form; and PostgreSQL's, tried on a server, against `plan.evaluate`.
 
+DuckDB's are tried in tests/engines/test_expressions.py, Spark's in test_spark.py.
+"""
+
+import inspect
 from contextlib import suppress
 
 import psycopg
@@ -12,9 +16,10 @@ from discreet.accounting.region import Allowed
 from discreet.errors import Refused
 from discreet.plan.evaluate import held, lower, upper, value, values
 from discreet.plan.expressions import Like, Lower, Member, Over, Substr, Test, TextCode, Trim, Upper, Whole
-from discreet.sql.dialect import identifier
+from discreet.sql.dialect import Dialect, DuckDB, identifier
 from discreet.sql.emit import Emitter
 from discreet.sql.postgres import SESSION, PostgreSQL
+from discreet.sql.spark import Spark
 from engines.test_expressions import GROWING, extremes
 from plan.trees import NUMBERS, Trees
 from sql.patients import scalar
@@ -24,6 +29,41 @@ POSTGRES = Emitter(dialect=PostgreSQL())
 TEXT = TextCode("text")
 
 seeds = st.integers(0, 2**32)
+
+
+#: Forms that only whole questions need: the law of neighbours tries them on each engine.
+OF_QUESTIONS = {"total", "same", "derived", "fitting", "numbers"}
+FORMS = {name for name, form in vars(Dialect).items() if callable(form) and not name.startswith("_")}
+
+
+@pytest.mark.parametrize("dialect", [DuckDB, PostgreSQL, Spark])
+def test_a_dialect_has_every_form(dialect):
+    """By name and by arguments, and nothing beside them that anybody might call."""
+    named = {name for name in vars(dialect) if not name.startswith("_")}
+    assert named == FORMS | set(Dialect.__annotations__)
+    for form in FORMS:
+        assert inspect.signature(getattr(dialect, form)) == inspect.signature(getattr(Dialect, form)), form
+
+
+def test_every_form_is_tried():
+    """The trees that run on every engine, and what their predicates seldom are, write each form at least once."""
+    called = set()
+
+    class Noting(DuckDB):
+        def __getattribute__(self, name):
+            called.add(name)
+            return super().__getattribute__(name)
+
+    emitter = Emitter(dialect=Noting())
+    for seed in range(24):
+        trees = Trees(seed)
+        for expression in (*(trees.number() for _ in range(6)), trees.words()):
+            emitter.expression(expression)
+        for _ in range(2):
+            emitter.predicate(trees.predicate())
+    emitter.predicate(Member("open", Allowed.interval(2**100, None)))
+    emitter.predicate(Member("text", Allowed.of(["a"])))
+    assert called & FORMS == FORMS - OF_QUESTIONS
 
 
 @pytest.fixture(scope="module")

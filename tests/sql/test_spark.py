@@ -130,6 +130,8 @@ def grown(grow, inner):
 
 def test_what_is_as_deep_and_as_large_as_allowed_still_runs(spark, tmp_path):
     """Parser, analyzer and planner take the last one that is not refused, and in reasonable time."""
+    if "-Xss" not in spark.sparkContext.getConf().get("spark.driver.extraJavaOptions", ""):
+        pytest.xfail("the driver is not started with discreet.sql.spark.DRIVER: its parser's stack is too small")
     largest = [grown(grow, NUMBERS[4]) for grow in GROWING.values()]
     largest += [grown(grow, DAY if kind == "start" else HUGE) for kind, grow in WIDE.items()]
     largest.append(grown(lambda inner: Upper(Lower(inner)), TEXT))
@@ -138,14 +140,20 @@ def test_what_is_as_deep_and_as_large_as_allowed_still_runs(spark, tmp_path):
     agree(spark, tmp_path, rows, largest)
 
 
-def test_letters_are_changed_as_python_changes_them(spark, tmp_path):
-    """Every character there is, 64 to a text."""
-    letters = [chr(code) for code in range(0x110000) if not 0xD800 <= code <= 0xDFFF and not 0x20000 <= code <= 0xE0000]
-    texts = ["".join(letters[start : start + 64]) for start in range(0, len(letters), 64)]
+def letters(spark, folder, codes):
+    """Every one of these characters, 64 to a text."""
+    known = [chr(code) for code in codes if not 0xD800 <= code <= 0xDFFF]
+    texts = ["".join(known[start : start + 64]) for start in range(0, len(known), 64)]
     rows = pa.table({"row": pa.array(range(len(texts)), pa.int32()), "text": texts})
-    small, capital = run(spark, tmp_path, rows, [EMITTER.expression(Lower(TEXT)), EMITTER.expression(Upper(TEXT))])
+    small, capital = run(spark, folder, rows, [EMITTER.expression(Lower(TEXT)), EMITTER.expression(Upper(TEXT))])
     assert small == [lower(text) for text in texts]
     assert capital == [upper(text) for text in texts]
+
+
+def test_letters_are_changed_as_python_changes_them(spark, tmp_path):
+    """All that there are; above, Unicode has no letters of two forms, as the dialect's own table says."""
+    letters(spark, tmp_path, range(0x20000))
+    assert all(change(chr(code)) == chr(code) for change in (lower, upper) for code in range(0x20000, 0x110000))
 
 
 STARTS = [-(2**31) + 1, -1000, -7, -5, -3, -1, 1, 2, 6, 1000, 2**31 - 1]
@@ -258,15 +266,19 @@ def cut(left, right):
     return whole, left - whole * right
 
 
-def test_wide_numbers_are_exact(spark, tmp_path):
-    given = pairs()
-    rows = pa.table(
+def wide_rows(given):
+    return pa.table(
         {
             "row": pa.array(range(len(given)), pa.int32()),
             "x": pa.array([left for left, _ in given], pa.decimal128(38, 0)),
             "y": pa.array([right for _, right in given], pa.decimal128(38, 0)),
         }
     )
+
+
+def test_wide_numbers_are_exact(spark, tmp_path):
+    given = pairs()
+    rows = wide_rows(given)
     divisor = "nullif(y, 0)"
     quotient, rest, negated, absolute, floor = run(
         spark,
@@ -287,16 +299,32 @@ def test_wide_numbers_are_exact(spark, tmp_path):
     assert floor == [None if right == 0 else left // right for left, right in given]
 
 
+def test_wide_sums_and_products_are_exact(spark, tmp_path):
+    """What lies below 2^120."""
+    lefts = [left for left, _ in pairs()]
+    given = [
+        (left, CHANCE.choice([-1, 1]) * CHANCE.getrandbits(119 - left.bit_length()))
+        for left in lefts
+        if abs(left) < 2**118
+    ]
+    plus, minus, times = run(spark, tmp_path, wide_rows(given), ["x + y", "x - y", "x * y"])
+    assert plus == [left + right for left, right in given]
+    assert minus == [left - right for left, right in given]
+    assert times == [left * right for left, right in given]
+
+
 def test_sums_are_exact_however_they_are_taken(spark, tmp_path):
-    """Parts of 18 bits, wide ones, negative ones; NULL of nothing."""
-    ends = {"few": 2**18 - 1, "some": 2**36 - 1, "many": 2**62, "open": 2**63 - 1, "huge": 2**100}
+    """Parts of 18 bits, wide ones, wide ones of small numbers, negative ones; NULL of nothing."""
+    ends = {"few": 2**18 - 1, "some": 2**36 - 1, "many": 2**62, "open": 2**63 - 1}
+    ends |= {"huge": 2**100, "huge_few": 2**18 - 1, "huge_some": 2**36 - 1}
     given = {
         name: [None, -end, end, -1, 1, 0, *(CHANCE.randint(-end, end) for _ in range(50)), -end, -end]
         for name, end in ends.items()
     }
     number = len(given["few"])
     columns = {
-        name: pa.array(column, pa.decimal128(38, 0) if name == "huge" else pa.int64()) for name, column in given.items()
+        name: pa.array(column, pa.decimal128(38, 0) if name.startswith("huge") else pa.int64())
+        for name, column in given.items()
     }
     pq.write_table(pa.table({"row": pa.array(range(number), pa.int32()), **columns}), tmp_path / "summed.parquet")
     spark.read.parquet(str(tmp_path / "summed.parquet")).createOrReplaceTempView("summed")
@@ -316,13 +344,14 @@ def test_sums_are_exact_however_they_are_taken(spark, tmp_path):
 
 def null_compared(spark, folder):
     """Columns of both widths, with NULL, and literals of any."""
-    rows = [{"open": each, "huge": each} for each in (None, 0, 5, -(2**63) + 1, 2**63 - 1)]
-    ends = [2**63 - 1, 2**63, 2**64 + 1, 2**100, -(2**63), -(2**64) - 1, -(2**100)]
+    known = (None, 0, 5, -(2**63) + 1, 2**63 - 1)
+    rows = [{"a": small, "c": small, "open": each, "huge": each} for each, small in zip(known, (None, 0, 5, 1, 2))]
+    ends = [2**7, 2**31, -(2**31) - 1, 2**63 - 1, 2**63, 2**64 + 1, 2**100, -(2**63), -(2**64) - 1, -(2**100)]
     sets = [
         each for end in ends for each in (Allowed.interval(end, None), Allowed.interval(None, end), Allowed.of([end]))
     ]
     sets += [Allowed.interval(-(2**100), 2**100), Allowed.interval(-(2**100), 5), Allowed.of([2**100]).complement()]
-    predicates = [Member(name, each) for name in ("open", "huge") for each in sets]
+    predicates = [Member(name, each) for name in rows[0] for each in sets]
     agree(spark, folder, rows, [Code("open", None, None, null=True)], predicates)
 
 
@@ -362,4 +391,4 @@ def test_a_comparison_that_forgets_null_is_seen(spark, tmp_path, monkeypatch):
 def test_natural_letters_are_seen(spark, tmp_path, monkeypatch):
     monkeypatch.setattr(Spark, "lower", lambda self, text: f"lower({text})")
     with pytest.raises(AssertionError):
-        test_letters_are_changed_as_python_changes_them(spark, tmp_path)
+        letters(spark, tmp_path, range(0x400))

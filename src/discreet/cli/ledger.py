@@ -89,11 +89,10 @@ def adopt(
 ) -> None:
     """Take a ledger to this machine, or join those that share it. Without its state folder every budget is spent."""
     import discreet
-    from discreet.ledger import repair
 
-    path = discreet.open(project).ledger_path
-    data, text = show.repaired(repair.adopt(path, state, alone=alone))
-    if isinstance(path, Path):
+    found = discreet.open(project)
+    data, text = show.repaired(found.adopt(state, alone=alone))
+    if isinstance(found.ledger_path, Path):
         text += "\nthe ledger goes on here: never use it again where it comes from, or its budget is spent twice"
     elif state is not None:
         text += "\nthis machine shares the ledger now; the others go on"

@@ -125,8 +125,9 @@ class Journal:
         """
         with self.section():
             for act in acts:
-                waiting, self._pending = self._pending, False
+                waiting = self._pending
                 try:
+                    self._pending = False
                     act()
                 except Exception:
                     if self._pending:

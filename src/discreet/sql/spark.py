@@ -25,6 +25,9 @@ SESSION = {
     "spark.sql.subexpressionElimination.enabled": "false",
 }
 
+#: And what a driver is started with: the parser of one megabyte's stack ends at some 300 brackets.
+DRIVER = {"spark.driver.extraJavaOptions": "-Xss16m"}
+
 _HUGE = "DECIMAL(38, 0)"
 
 _PARTS: dict[PartUnit, str] = {
@@ -52,7 +55,7 @@ class Spark:
     dictionaries = False
 
     def identifier(self, name: str) -> str:
-        # In double quotes a backslash would escape; in these nothing does.
+        # Between double quotes a backslash escapes what follows; between these nothing does.
         return "`" + name.replace("`", "``") + "`"
 
     def text(self, literal: str) -> str:
@@ -97,12 +100,16 @@ class Spark:
         return f"aggregate(array({left}), CAST({right} AS {_HUGE}), (r, l) -> CAST((l - l % r) / r AS {_HUGE}))"
 
     def total(self, number: str, told: str, *, most: int) -> str:
-        """In 64 bits where no table has so many rows that they overflow; if need be by two parts."""
+        """In 64 bits, if need be by two parts, where no table has so many rows that they overflow.
+
+        Because n is floor(n / 2^18) * 2^18 plus its last 18 bits, for negative n too. What is computed in the
+        wide type may have small values, so it is cast back: it fits.
+        """
         if most < 2**_FEW_BITS:
             return f"CAST(sum({number}){told} AS {_HUGE})"
         if most < 2 ** (2 * _FEW_BITS):
-            upper_part = f"CAST(sum(shiftright({number}, {_FEW_BITS})){told} AS {_HUGE})"
-            return f"({upper_part} * {2**_FEW_BITS} + sum({number} & {2**_FEW_BITS - 1}){told})"
+            above, below = f"shiftright({number}::BIGINT, {_FEW_BITS})", f"{number}::BIGINT & {2**_FEW_BITS - 1}"
+            return f"(CAST(sum({above}){told} AS {_HUGE}) * {2**_FEW_BITS} + sum({below}){told})"
         return f"sum(CAST({number} AS {_HUGE})){told}"
 
     def lookup(self, table: Sequence[int | None], place: str, *, wide: bool) -> str:
@@ -156,13 +163,12 @@ class Spark:
 
 
 def _date(day: str) -> str:
-    # Casts are written behind what is cast where they may be: a parser's stack ends at some 400 brackets.
     return f"date_from_unix_date(try_cast({day} AS INT))"
 
 
 @cache
 def _letters(change: Callable[[str], str]) -> tuple[str, str]:
-    """All characters that are changed, and what each becomes."""
-    letters = [chr(code) for code in range(0x110000) if not 0xD800 <= code <= 0xDFFF]
+    """All characters that are changed, and what each becomes. There are none beyond the second plane."""
+    letters = [chr(code) for code in range(0x20000) if not 0xD800 <= code <= 0xDFFF]
     pairs = [(letter, made) for letter in letters if (made := change(letter)) != letter]
     return "".join(letter for letter, _ in pairs), "".join(made for _, made in pairs)

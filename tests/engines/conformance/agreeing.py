@@ -3,7 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
+
+import pyarrow.parquet as pq
 
 from discreet.accounting.region import Region
 from discreet.engines.engine import Tables
@@ -49,6 +52,8 @@ def agree(reference: Ground, ground: Ground, declaration: Declaration, forgotten
         making, place = declaration.declare(each, forgotten)
         places.append(place)
         found.append((making, *contents(each, place, persons=not declaration.schema.unit.is_row)))
+    if isinstance(places[1], Path):
+        assert pq.read_schema(places[1]).equals(pq.read_schema(places[0]))
     for told, one, two in zip(("told", "rows", "persons"), *found, strict=True):
         assert two == one, f"{told} of {declaration.schema.table} on {ground.name}"
     return places[0], places[1]

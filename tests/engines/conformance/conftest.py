@@ -1,49 +1,5 @@
-"""The engines of the suite: `ground` is each of them in turn, `reference` the one that they must agree with."""
+"""The engines of the suite."""
 
-import pytest
+from engines.conformance.fixtures import _started, any_ground, ground, light_ground, quick_ground, reference
 
-from discreet.engines.duckdb import DuckDBEngine
-from discreet.engines.memory import MemoryEngine
-from engines.conformance.grounds import Disk
-from engines.conformance.started import GROUNDS, started
-
-
-@pytest.fixture(scope="session")
-def _started(tmp_path_factory):
-    """Engines that take long to start, once for all."""
-    with started(tmp_path_factory) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def reference(tmp_path_factory, quick_files):
-    return Disk(name="memory", engine=MemoryEngine(), folder=tmp_path_factory.mktemp("reference"))
-
-
-@pytest.fixture(scope="module", params=GROUNDS)
-def ground(request, tmp_path_factory, quick_files):
-    yield from _ground(request, tmp_path_factory)
-
-
-@pytest.fixture(scope="module", params=GROUNDS[:2])
-def small_ground(request, tmp_path_factory, quick_files):
-    """Those that make a small table in no time."""
-    yield from _ground(request, tmp_path_factory)
-
-
-@pytest.fixture(scope="module", params=["memory", *GROUNDS])
-def any_ground(request, tmp_path_factory, quick_files):
-    """The same, and the reference: for what is said by example."""
-    yield from _ground(request, tmp_path_factory)
-
-
-def _ground(request, tmp_path_factory):
-    folder = tmp_path_factory.mktemp(request.param)
-    if request.param == "memory":
-        yield Disk(name="memory", engine=MemoryEngine(), folder=folder)
-    elif request.param == "duckdb":
-        engine = DuckDBEngine(threads=1)
-        yield Disk(name="duckdb", engine=engine, folder=folder)
-        engine.close()
-    else:
-        yield request.getfixturevalue("_started")(request.param, folder)
+__all__ = ["_started", "any_ground", "ground", "light_ground", "quick_ground", "reference"]

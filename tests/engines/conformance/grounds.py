@@ -144,7 +144,9 @@ def fresh(ground: Ground) -> Place:
     return ground.engine.place(f"made-{next(_numbers)}{ground.engine.ending}", folder=ground.folder)
 
 
-def declared(ground: Ground, table: Table, path: tuple[Table, ...] = (), forgotten: Collection[bytes] = ()) -> tuple[Making, Place]:
+def declared(
+    ground: Ground, table: Table, path: tuple[Table, ...] = (), forgotten: Collection[bytes] = ()
+) -> tuple[Making, Place]:
     """A declared table of a source that has been laid, with the keys that are everybody's in tests."""
     place = fresh(ground)
     how: dict[str, Any] = {}

@@ -12,12 +12,14 @@ from engines.postgres import server as postgres
 from engines.spark import server as spark
 from engines.spark.server import spark_tests
 
+_SPARK = pytest.param("spark", marks=spark_tests)
+
+#: Those that make a small table in no time.
+QUICK = ["duckdb", pytest.param("postgres", marks=pytest.mark.timeout(180))]
 #: The engines that are compared with the reference. Spark's tests share a worker, and so one Java.
-GROUNDS = [
-    "duckdb",
-    pytest.param("postgres", marks=pytest.mark.timeout(180)),
-    pytest.param("spark", marks=spark_tests),
-]
+GROUNDS = [*QUICK, _SPARK]
+#: The same where Spark would take long for what its other tests see, too: it is for `./do fuzz`.
+LIGHT = [*QUICK, pytest.param("spark", marks=[*spark_tests, pytest.mark.fuzz, pytest.mark.timeout(1800)])]
 
 
 @contextmanager

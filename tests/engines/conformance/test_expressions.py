@@ -30,7 +30,6 @@ SCAN = Scan(table="patients", version=1)
 FOUND = {text: scalar(text) for text in SAMPLES}
 
 
-
 def is_wide(expression):
     ends = () if isinstance(expression, Words) else (expression.low, expression.high)
     return None not in ends and any(abs(end) >= 2**62 for end in ends)

@@ -22,7 +22,12 @@ from engines.conformance.grounds import contents
 from engines.persons_tables import IDS, TAG_KEY, TYPES, File, check_unit, persons
 
 AGE = Number(name="age", type="integer", low=0, high=120)
-COLUMNS = (AGE, Category(name="sex", values=("F", "M"), constant=True), Boolean(name="flag", constant=True), Text(name="note"))
+COLUMNS = (
+    AGE,
+    Category(name="sex", values=("F", "M"), constant=True),
+    Boolean(name="flag", constant=True),
+    Text(name="note"),
+)
 
 
 def crowd(parts: int, limit: int = 3) -> Declaration:
@@ -32,7 +37,15 @@ def crowd(parts: int, limit: int = 3) -> Declaration:
     for place, name in enumerate(ids):
         key = (name, ids[-place])[:parts]
         for turn in range(1 + place % 6):
-            rows.append((*key, turn % 3 * 60, ("F", "M", None)[(place + turn) % 3], (True, None)[turn % 2], ("é", None, "e\u0301")[turn % 3]))
+            rows.append(
+                (
+                    *key,
+                    turn % 3 * 60,
+                    ("F", "M", None)[(place + turn) % 3],
+                    (True, None)[turn % 2],
+                    ("é", None, "e\u0301")[turn % 3],
+                )
+            )
         rows += [(*key, 7, "F", True, "twice")] * (2 * (place % 4 == 0))
     rows += [(*key[:parts], 5, "F", True, "nobody's") for key in ((None, "x"), ("x" if parts == 2 else None, None))]
     return Declaration(
@@ -46,14 +59,17 @@ def crowd(parts: int, limit: int = 3) -> Declaration:
 
 
 @pytest.mark.parametrize("parts", [1, 2])
-def test_the_same_rows_of_the_same_persons(reference, ground, parts):
+def test_the_same_rows_of_the_same_persons(reference, light_ground, parts):
     """Some are forgotten from the start. What is kept is the reference's, row for row; so is what is told."""
     declaration = crowd(parts)
     gone = [person_tag(row[:parts], TAG_KEY) for row in declaration.file.rows[:20:7]]
-    _, place = agree(reference, ground, declaration, forgotten=gone)
-    rows, counts = contents(ground, place, persons=True)
+    _, place = agree(reference, light_ground, declaration, forgotten=gone)
+    rows, counts = contents(light_ground, place, persons=True)
     assert not set(gone) & set(counts) and len(counts) > 20
-    check_unit(rows.__class__({(tag, tuple(dict(codes).values())): size for (tag, codes), size in rows.items()}), declaration.schema)
+    check_unit(
+        rows.__class__({(tag, tuple(dict(codes).values())): size for (tag, codes), size in rows.items()}),
+        declaration.schema,
+    )
 
 
 def test_erased_persons_leave_nothing_and_nobody_else_moves(reference, ground):
@@ -80,31 +96,51 @@ def test_erased_persons_leave_nothing_and_nobody_else_moves(reference, ground):
     assert coded.count(()).tolist() == [after.total()]
 
 
-def test_persons_of_nobody_and_everybody_erased(ground):
+def test_persons_of_nobody_and_everybody_erased(light_ground):
     """An empty table has no persons; a table can lose all of them."""
     declaration = crowd(1)
     empty = replace(declaration, file=declaration.file.with_rows(()))
-    making, place = empty.declare(ground)
+    making, place = empty.declare(light_ground)
     assert (making.exact_rows, making.exact_persons) == (0, 0)
-    assert len(ground.engine.persons(place).exact_rows) == 0
-    _, place = declaration.declare(ground)
-    found = ground.engine.persons(place)
-    assert ground.engine.erase(place, set(found.exact_tags.to_pylist())) == len(found.exact_rows) > 20
-    assert ground.stored(place) == ground.side(place) == []
-    ground.engine.drop(place)
-    ground.engine.drop(place)
+    assert len(light_ground.engine.persons(place).exact_rows) == 0
+    _, place = declaration.declare(light_ground)
+    found = light_ground.engine.persons(place)
+    assert light_ground.engine.erase(place, set(found.exact_tags.to_pylist())) == len(found.exact_rows) > 20
+    assert light_ground.stored(place) == light_ground.side(place) == []
+    light_ground.engine.drop(place)
+    light_ground.engine.drop(place)
 
 
 def shop() -> Declaration:
     """Lines of orders of people: a line's person is two tables away, keys are of other types, and are shared."""
     people = File(
         names=("id", "order"),
-        rows=(("ann", 1), ("ann", 2), ("ben", 2), ("ben", 3), ("Ben", 3), (None, 1), ("eve", None), ("zoe", 9), ("ann", 1)),
+        rows=(
+            ("ann", 1),
+            ("ann", 2),
+            ("ben", 2),
+            ("ben", 3),
+            ("Ben", 3),
+            (None, 1),
+            ("eve", None),
+            ("zoe", 9),
+            ("ann", 1),
+        ),
         types=(pa.string(), pa.int64()),
     )
     orders = File(
         names=("order", "parcel"),
-        rows=(("1", "p"), ("2", "q"), ("3", "q"), ("3", "r"), ("9", None), (None, "p"), ("7", "s"), ("2", "Q"), ("01", "r")),
+        rows=(
+            ("1", "p"),
+            ("2", "q"),
+            ("3", "q"),
+            ("3", "r"),
+            ("9", None),
+            (None, "p"),
+            ("7", "s"),
+            ("2", "Q"),
+            ("01", "r"),
+        ),
         types=(pa.string(), pa.string()),
     )
     lines = File(
@@ -124,22 +160,22 @@ def shop() -> Declaration:
     return replace(last, path=(second, first))
 
 
-def test_a_person_two_tables_away(reference, ground):
+def test_a_person_two_tables_away(reference, light_ground):
     """A row counts once under each person it reaches; the tables on the way are joined untruncated."""
     declaration = shop()
-    _, place = agree(reference, ground, declaration)
-    rows, counts = contents(ground, place, persons=True)
+    _, place = agree(reference, light_ground, declaration)
+    rows, counts = contents(light_ground, place, persons=True)
     assert counts.keys() == {person_tag([name], TAG_KEY) for name in ("ann", "ben", "Ben")}
     assert max(counts.values()) > 4 and all(PERSON not in dict(codes) for _, codes in rows)
-    agree(reference, ground, declaration, forgotten=[person_tag(["ben"], TAG_KEY)])
+    agree(reference, light_ground, declaration, forgotten=[person_tag(["ben"], TAG_KEY)])
 
 
-def test_roster(reference, ground):
+def test_roster(reference, light_ground):
     """One row for each person, with how many rows the source has."""
     scan = Scan(table="crowd", version=1, roster=True)
     rows = Number(name="rows", type="integer", low=0, high=8)
     said = []
-    for each in (reference, ground):
+    for each in (reference, light_ground):
         _, place = crowd(1).declare(each)
         coded = each.engine.coded(scan, (axis_of(typed(rows)),), Region.whole(), tables=Tables(files={scan: place}))
         said.append(coded.count((0,)).tolist())
@@ -152,16 +188,16 @@ EVERYWHERE = [(type_, ids) for type_, ids in TYPES if not pa.types.is_date(type_
 
 @given(people=persons(types=EVERYWHERE))
 @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
-def test_generated_persons(reference, ground, people):
-    generated(reference, ground, people)
+def test_generated_persons(reference, light_ground, people):
+    generated(reference, light_ground, people)
 
 
 @pytest.mark.fuzz
 @pytest.mark.timeout(3600)
 @given(people=persons(types=EVERYWHERE))
 @settings(max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck))
-def test_generated_persons_at_length(reference, ground, people):
-    generated(reference, ground, people)
+def test_generated_persons_at_length(reference, light_ground, people):
+    generated(reference, light_ground, people)
 
 
 def generated(reference, ground, people):
@@ -170,8 +206,8 @@ def generated(reference, ground, people):
         agree(reference, ground, declaration)
 
 
-def test_tags_are_bytes(ground):
+def test_tags_are_bytes(light_ground):
     """What `persons` gives is what streams compare: 16 bytes each."""
-    _, place = crowd(1).declare(ground)
-    tags = ground.engine.persons(place).exact_tags
+    _, place = crowd(1).declare(light_ground)
+    tags = light_ground.engine.persons(place).exact_tags
     assert tags.type == pa.binary(16) and len(pc.unique(tags)) == len(tags)

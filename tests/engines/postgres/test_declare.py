@@ -62,7 +62,7 @@ def _key(row):
 
 
 @given(data=st.data(), table=tables())
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 def test_rows_are_those_of_the_reference(filed, folder, data, table):
     agree(filed, folder, table, [data.draw(questions(table.schema)) for _ in range(3)])
 
@@ -85,7 +85,7 @@ def same_persons(filed, folder, world):
 
 
 @given(world=persons())
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 def test_persons_keep_the_rows_that_the_reference_keeps(filed, folder, world):
     same_persons(filed, folder, world)
 
@@ -99,7 +99,7 @@ def test_persons_keep_the_rows_that_the_reference_keeps_at_length(filed, folder,
 
 
 @given(shop=shops())
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 def test_persons_on_the_way_are_those_of_the_reference(filed, folder, shop):
     items, path = shop.write(folder)
     for forgotten in ([tag("y")], []):
@@ -370,6 +370,9 @@ def test_erasing(postgres_engine, postgres_address, filed, folder):
     assert held.exact_rows.tolist() == [4, 4, 4, 4]
     dead = f"SELECT pg_stat_get_dead_tuples('discreet.{place.name}'::regclass)"
     assert execute(postgres_address, dead) == [(0,)], "dead rows are gone from the disk"
+    for name in (place.name, f"{place.name}-tags"):
+        ((told,),) = execute(postgres_address, f"SELECT reloptions FROM pg_class WHERE relname = '{name}'")
+        assert "autovacuum_vacuum_threshold=0" in told and "autovacuum_vacuum_scale_factor=0" in told
     assert postgres_engine.erase(postgres_engine.place("gone", folder=NOWHERE), [tag("p1")]) == 0
     postgres_engine.drop(place)
     postgres_engine.drop(place)

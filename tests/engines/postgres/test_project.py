@@ -7,7 +7,7 @@ import discreet
 from clinic import say
 from discreet.engines import duckdb
 from discreet.engines.postgres import ask
-from engines.postgres.server import execute, new_name
+from engines.postgres.server import execute, load, new_name
 
 MARK = "stripe918273645"
 
@@ -64,9 +64,10 @@ def test_from_add_to_forget(project, postgres_address, schema, monkeypatch):
     )
     assert [name for name, _ in told] == ["town 0", "town 1", "town 2"]
     assert project.forget("visits", ["p7"]).exact_versions == 1
-    assert not project.source_changed("visits")
     _, making = project.refresh("visits")
     assert making.exact_persons == 39
+    execute(postgres_address, f"INSERT INTO {schema}.visits SELECT 'p1', 1, 'flu', '', 1 FROM generate_series(1, 5000)")
+    assert project.source_changed("visits")
     assert project.verify()
 
 
@@ -108,3 +109,22 @@ def test_what_goes_wrong_has_its_exit_code_and_costs_what_it_should(
     code, err = outcome(asked(capsys, project, "SELECT count(*) FROM visits WHERE age > 53"))
     assert (code, "is not in the database any more" in err) == (5, True)
     assert spent(project) == before, "none of these was charged"
+
+
+def test_names_as_long_as_the_server_has_them(tmp_path, postgres_address):
+    """A join calls them by longer ones, of which the server would cut off all that tells two apart."""
+    first, second = "é" * 31 + "x", "é" * 31 + "y"
+    cities = load(
+        postgres_address, [{"city": place, first: f"x{place}", second: f"y{place % 2}"} for place in range(3)]
+    )
+    visits = load(postgres_address, [{"city": place % 3} for place in range(60)])
+    project = discreet.init(tmp_path / "project")
+    project.add(visits, name="visits", epsilon=1000, engine=postgres_address)
+    project.add(cities, name="cities", public=True, engine=postgres_address)
+    file = project.folder / "discreet.toml"
+    told = '[tables.visits.columns.city]\ntype = "integer"\n'
+    file.write_text(file.read_text().replace(told, told + "low = 0\nhigh = 5\n"))
+    project = discreet.open(project.folder)
+    text = 'SELECT "{0}", count(*) FROM visits JOIN cities ON visits.city = cities.city GROUP BY "{0}"'
+    assert list(project.sql(text.format(first)).ask(epsilon=100)) == [("x0", 20), ("x1", 20), ("x2", 20)]
+    assert list(project.sql(text.format(second)).ask(epsilon=100)) == [("y0", 40), ("y1", 20)]

@@ -3,14 +3,14 @@
 import pytest
 
 from discreet.sql.postgres import PostgreSQL
-from engines.postgres.filed import Filed
+from engines.conformance.grounds import Server
 from laws.test_neighbours import run
 from laws.worlds import loud_worlds
 
 
-@pytest.fixture(scope="module")
-def engine(quick_files, postgres_engine, postgres_address):
-    return Filed(postgres_engine, postgres_address)
+@pytest.fixture
+def engine(tmp_path, quick_files, postgres_engine, postgres_address):
+    return Server(name="postgres", engine=postgres_engine, folder=tmp_path, address=postgres_address)
 
 
 @pytest.mark.timeout(300)

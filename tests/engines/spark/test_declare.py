@@ -119,10 +119,9 @@ def check_ready(engine, place):
     tables = Tables(files={Scan(table="people", version=3): place})
     engine.ready(tables)
     [rows] = [name for name in os.listdir(place.folder) if name.startswith("rows-")]
-    part = next(os.scandir(f"{place.folder}/{rows}"))
     part = min(entry.path for entry in os.scandir(f"{place.folder}/{rows}") if entry.name.endswith(".parquet"))
-    content = open(part, "rb").read()
-    for change in (lambda: os.truncate(part, len(content) - 1), lambda: os.unlink(part)):
+    size = os.path.getsize(part)
+    for change in (lambda: os.truncate(part, size - 1), lambda: os.unlink(part)):
         change()
         with pytest.raises(LedgerFault, match="version 3 of 'people' is not whole"):
             engine.ready(tables)
@@ -173,7 +172,7 @@ def test_a_damaged_file_is_a_sentence(spark_engine, tmp_path):
     source = load(people(), tmp_path)
     part = tmp_path / source / "part-1.parquet"
     content = bytearray(part.read_bytes())
-    content[4:2000] = b"\xff" * 1996
+    content[4:200] = b"\xff" * 196
     part.write_bytes(content)
     place = spark_engine.place("people.lake", folder=tmp_path)
     with pytest.raises(UsageError, match="could not make the declared table of source") as caught:

@@ -19,7 +19,6 @@ from inference.reconcile.question_log import DOMAIN, People, QuestionLog, measur
 from inference.reconcile.small_worlds import SmallWorld, small_world
 
 
-
 def least_distance(world: SmallWorld, values: np.ndarray) -> float:
     """A lower bound on the distance of every non-negative table, from these numbers and all atoms.
 

@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from discreet.accounting.region import Region, Value
 from discreet.engines.engine import Tables
 from discreet.engines.place import Place, Relation
-from discreet.engines.postgres.binary import columns
 from discreet.engines.postgres.session import Session
-from discreet.engines.postgres.source import named
+from discreet.engines.postgres.source import named, streamed
 from discreet.engines.postgres.tables import beside
 from discreet.engines.stored import PERSON
 from discreet.errors import SchemaError
@@ -33,8 +32,6 @@ from discreet.sql.write import PLACE, Names, Writer, key_name
 
 #: Cells that become numbers together.
 _AT_ONCE = 100_000
-#: How wide the numbers of `PostgreSQL.numbers` are.
-_WIDTHS = {"SMALLINT": ">i2", "INTEGER": ">i4", "BIGINT": ">i8"}
 
 
 def relation_of(place: Place) -> Relation:
@@ -82,24 +79,46 @@ def coded(
     """The rows as numbers of cells, a column for each axis, in as few bytes as hold them."""
     named_ = _Named(tables)
     sql = _writer(named_).places(plan, tuple(axes), region)
-    types = [_WIDTHS[PostgreSQL().numbers(axis.size)] for axis in axes]
     if named_.given:
         raise ValueError("rows are coded without public tables")
+    packs = _packs([axis.size for axis in axes])
+    listed = ", ".join(_packed(pack, axes) for pack in packs)
+    parts: list[list[NDArray[Any]]] = [[np.zeros(0, dtype=np.min_scalar_type(axis.size - 1))] for axis in axes]
     with session.transaction(read_only=True, deadline_s=deadline_s, locks=named_.locks):
-        found = copied(session, sql, types)
-    return tuple(_narrow(parts, axis.size) for parts, axis in zip(found, axes, strict=True))
+        for rows in streamed(session, f"SELECT {listed} FROM ({sql}) AS placed"):
+            numbers = np.array(rows, dtype=np.int64)
+            for column, pack in enumerate(packs):
+                for place, values in _unpacked(numbers[:, column], pack, axes).items():
+                    parts[place].append(values.astype(parts[place][0].dtype))
+    return tuple(map(np.concatenate, parts))
 
 
-def copied(session: Session, select: str, types: Sequence[str]) -> list[list[NDArray[Any]]]:
-    """The columns of a SELECT without parameters, in parts."""
-    with session.connection.cursor() as cursor, cursor.copy(f"COPY ({select}) TO STDOUT (FORMAT binary)") as pieces:
-        return columns(pieces, types)
+def _packs(sizes: Sequence[int]) -> list[list[int]]:
+    """Axes that fit together into one number of 62 bits: a row then has one number, or few."""
+    packs: list[list[int]] = []
+    cells = 2**62
+    for place, size in enumerate(sizes):
+        if cells * size >= 2**62:
+            packs.append([])
+            cells = 1
+        packs[-1].append(place)
+        cells *= size
+    return packs
 
 
-def _narrow(parts: Sequence[NDArray[Any]], size: int) -> NDArray[Any]:
-    """One column, narrowed part by part."""
-    type_ = np.min_scalar_type(size - 1)
-    return np.concatenate([part.astype(type_) for part in parts]) if parts else np.zeros(0, dtype=type_)
+def _packed(pack: Sequence[int], axes: Sequence[Axis]) -> str:
+    """The numbers of some axes as one, row-major."""
+    text = f"CAST(p{pack[0]} AS BIGINT)"
+    for place in pack[1:]:
+        text = f"({text} * {axes[place].size} + p{place})"
+    return text
+
+
+def _unpacked(numbers: NDArray[np.int64], pack: Sequence[int], axes: Sequence[Axis]) -> dict[int, NDArray[np.int64]]:
+    found = {}
+    for place in reversed(pack):
+        numbers, found[place] = np.divmod(numbers, axes[place].size)
+    return found
 
 
 def _value(part: Any) -> Value | None:

@@ -22,7 +22,7 @@ from discreet.engines.postgres.keyed import kept_sql, secret_sql, tag_sql
 from discreet.engines.postgres.reach import Reach, reach
 from discreet.engines.postgres.session import Session
 from discreet.engines.postgres.source import Source, execute, named, rows
-from discreet.engines.postgres.tables import beside, create, stored_type
+from discreet.engines.postgres.tables import beside, check_names, create, stored_type
 from discreet.engines.select import Forms, select_sql
 from discreet.engines.stored import check_declarable
 from discreet.errors import SchemaError
@@ -50,8 +50,10 @@ FORMS = Forms(
 def declare(
     session: Session, schema: Schema, ownership: Ownership | None, chain: Sequence[Source], *, target: Relation
 ) -> Making:
-    """Make the declared table of the first source of `chain` at `target`, within a transaction that has begun."""
-    check_columns(schema)
+    """Make the declared table of the first source of `chain` at `target`, within a transaction that has begun.
+
+    `check_columns` has passed.
+    """
     found = None if ownership is None else reach(session, ownership, chain)
     _code(session, schema, chain[0], found)
     create(session, schema, target)
@@ -65,6 +67,7 @@ def declare(
 def check_columns(schema: Schema) -> None:
     """Refuse a declaration of which PostgreSQL has no table: by its columns alone, never by what a row holds."""
     check_declarable(schema)
+    check_names(schema)
     width = sum(_TEXT_WIDTH if isinstance(column, Text) else _NUMBER_WIDTH for column in schema.columns)
     if len(schema.columns) > MOST_COLUMNS or width > _MOST_WIDTH:
         raise SchemaError(

@@ -5,7 +5,7 @@ See docs/engines/postgres.md for the role that it wants, and docs/engines/postgr
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from discreet.engines.postgres.ask import relation_of
 from discreet.engines.postgres.faults import quietly, told, untold
 from discreet.engines.postgres.public import proposed, public_rows
 from discreet.engines.postgres.session import CONNECT_S, Session, Sessions
-from discreet.engines.postgres.source import Source, named
+from discreet.engines.postgres.source import Source, named, streamed
 from discreet.engines.postgres.trace import trace
 from discreet.errors import LedgerFault, UsageError
 from discreet.plan.cells import Axis, Cells
@@ -143,8 +143,7 @@ class PostgresEngine:
                         hint="bring it back, or discreet refresh",
                     )
             with session.transaction(read_only=True, deadline_s=None, locks=[named(side)]):
-                tags, rows = ask.copied(session, f'SELECT tag, "rows" FROM {named(side)}', [f"V{TAG_BYTES}", ">i8"])
-        return _persons(tags, rows)
+                return _persons(streamed(session, f'SELECT tag, "rows" FROM {named(side)}'))
 
     def drop(self, place: Place) -> None:
         """Drop both tables. What cannot be dropped stays, and no ledger names it."""
@@ -209,11 +208,15 @@ def _hold(session: Session, chain: Sequence[Source]) -> None:
             raise UsageError(f"{one.shown} changed while it was looked at", hint="try again when it is at rest")
 
 
-def _persons(tags: Sequence[Any], rows: Sequence[Any]) -> ExactPersons:
+def _persons(found: Iterable[list[tuple[Any, ...]]]) -> ExactPersons:
     import pyarrow as pa
 
-    joined = b"".join(part.tobytes() for part in tags)
-    size = len(joined) // TAG_BYTES
-    column = pa.Array.from_buffers(pa.binary(TAG_BYTES), size, [None, pa.py_buffer(joined)])
-    exact_rows = np.concatenate([part.astype(np.int64) for part in rows]) if rows else np.zeros(0, dtype=np.int64)
+    tags, counts = bytearray(), [np.zeros(0, dtype=np.int64)]
+    for rows in found:
+        tags += b"".join(tag for tag, _ in rows)
+        counts.append(np.array([many for _, many in rows], dtype=np.int64))
+    exact_rows = np.concatenate(counts)
+    if len(tags) != len(exact_rows) * TAG_BYTES:
+        raise ValueError("a tag of another length")
+    column = pa.Array.from_buffers(pa.binary(TAG_BYTES), len(exact_rows), [None, pa.py_buffer(bytes(tags))])
     return ExactPersons(column, exact_rows)

@@ -6,12 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from discreet.engines.postgres.conversion import Kind, value_sql, word_sql
 from discreet.engines.postgres.session import Session
-from discreet.engines.postgres.source import Held, Source
+from discreet.engines.postgres.source import Held, Source, streamed
 from discreet.engines.values import Given, Instant
 from discreet.errors import SchemaError
 from discreet.sql.dialect import identifier
-
-_ROWS_AT_ONCE = 10_000
 
 _FOR_KIND: dict[Kind | None, str] = {
     "boolean": "boolean",
@@ -34,16 +32,12 @@ def proposed(source: Source) -> dict[str, str]:
 
 def public_rows(session: Session, source: Source, names: Sequence[str]) -> Iterator[list[Given]]:
     """The rows of a public source, as `values.code_of` takes them."""
-    import psycopg
-
     held = [source.columns[source.place(name)] for name in names]
     listed = [sql for one in held for sql in _forms(one, source)]
-    with psycopg.ServerCursor(session.connection, "public_rows") as cursor:
-        cursor.execute(f"SELECT {', '.join(listed)} FROM {source.sql} AS s")
-        while rows := cursor.fetchmany(_ROWS_AT_ONCE):
-            for row in rows:
-                values = iter(row)
-                yield [_given(one, next(values), next(values)) for one in held]
+    for rows in streamed(session, f"SELECT {', '.join(listed)} FROM {source.sql} AS s"):
+        for row in rows:
+            values = iter(row)
+            yield [_given(one, next(values), next(values)) for one in held]
 
 
 def _forms(held: Held, source: Source) -> tuple[str, str]:

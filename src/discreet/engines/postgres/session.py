@@ -52,7 +52,16 @@ _WISHES = {
     "auto_explain.log_parameter_max_length": "0",
     "temp_file_limit": f"{SPILL_GB}GB",
 }
-_FOR_QUESTIONS = ("temp_file_limit",)
+_LIMITS = ("temp_file_limit",)
+
+#: How long a server may be silent, where its address says nothing else.
+_SILENCE: dict[str, Any] = {
+    "connect_timeout": CONNECT_S,
+    "application_name": "discreet",
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 4,
+}
 
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 
@@ -93,11 +102,11 @@ class Session:
                     raise UsageError(f"the server does not let {name} be set", hint="ask its administrator why")
 
     def _may_set(self, name: str) -> bool:
-        """Whether the role may change a setting that limits nothing yet. Some exist only with their extension."""
+        """Whether the role may change a setting. Some exist only with their extension; a limit of others' stays."""
         import psycopg
 
-        found = self.connection.execute("SELECT pg_catalog.current_setting(%s, true)", [name]).fetchone()
-        if found is None or found[0] != "-1":
+        (now,) = self.connection.execute("SELECT pg_catalog.current_setting(%s, true)", [name]).fetchone() or (None,)
+        if now is None or (name in _LIMITS and now != "-1"):
             return False
         try:
             self.connection.execute(f"BEGIN; SET LOCAL {name} = {quoted(_WISHES[name])}; ROLLBACK")
@@ -110,13 +119,15 @@ class Session:
     def transaction(self, *, read_only: bool, deadline_s: float | None, locks: Sequence[str] = ()) -> Iterator[None]:
         """One snapshot, taken when `locks` (quoted names of tables) are held. It is thrown away if it only reads."""
         settings: dict[str, str] = dict(_SETTINGS)
-        settings |= {name: _WISHES[name] for name in self.wishes if read_only or name not in _FOR_QUESTIONS}
+        settings |= {name: _WISHES[name] for name in self.wishes if read_only or name not in _LIMITS}
         settings |= {
             "statement_timeout": f"{0 if deadline_s is None else max(1, round(deadline_s * 1000))}ms",
             "lock_timeout": f"{LOCK_S}s",
             "idle_in_transaction_session_timeout": f"{IDLE_S}s" if read_only else "0",
             "work_mem": f"{MEMORY_MB}MB",
             "client_min_messages": "error",
+            "log_parameter_max_length_on_error": "0",
+            "cursor_tuple_fraction": "1",  # what is streamed is read to its end
         }
         if not read_only:
             settings["synchronous_commit"] = "on"
@@ -238,20 +249,12 @@ def _connect(address: str) -> Connected:
         from psycopg.conninfo import conninfo_to_dict
     except ImportError:
         raise UsageError("PostgreSQL needs psycopg", hint='pip install "discreet[postgres]"') from None
-    problem: UsageError | None = None
+    problem: UsageError
     try:
-        return psycopg.connect(
-            address,
-            autocommit=True,
-            prepare_threshold=None,  # a pooler's next server process would not know the statement
-            connect_timeout=CONNECT_S,
-            client_encoding="UTF8",
-            application_name="discreet",
-            keepalives_idle=10,
-            keepalives_interval=5,
-            keepalives_count=4,
-            **_secrecy(conninfo_to_dict(address)),
-        )
+        told = conninfo_to_dict(address)
+        settings: dict[str, Any] = _SILENCE | _secrecy(told) | told | {"client_encoding": "UTF8"}
+        # Not prepared: a pooler's next server process would not know the statement.
+        return psycopg.connect(autocommit=True, prepare_threshold=None, **settings)
     except psycopg.ProgrammingError:
         problem = UsageError("this is no address of a PostgreSQL database", hint="postgresql://user@host:5432/database")
     except psycopg.Error as fault:
@@ -259,7 +262,7 @@ def _connect(address: str) -> Connected:
     raise problem
 
 
-def _secrecy(told: Mapping[str, Any]) -> dict[str, Any]:
+def _secrecy(told: Mapping[str, Any]) -> dict[str, str]:
     """TLS, unless the server is on this machine or the address says otherwise: cells are exact on their way."""
     given = told.get("host") or told.get("hostaddr") or os.environ.get("PGHOST") or os.environ.get("PGHOSTADDR") or ""
     hosts = str(given).split(",")

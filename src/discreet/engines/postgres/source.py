@@ -6,7 +6,7 @@ What is looked up are names and types of the catalog. Sentences are for the owne
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,9 @@ OURS = "discreet"
 
 _KINDS = {"r": "table", "p": "partitioned table", "v": "view", "m": "materialized view"}
 _PART = re.compile(r'"((?:[^"]|"")+)"|([^."]+)')
+
+#: Rows that are fetched together.
+_ROWS_AT_ONCE = 50_000
 
 _COLUMNS = """
 WITH RECURSIVE based AS (
@@ -136,7 +139,7 @@ def _meant(session: Session, source: str) -> tuple[Sequence[str], str]:
     if spelt != source or not 1 <= len(names) <= 2 or not all(names) or "\0" in source:
         raise UsageError(f"{source[:80]!r} names no table", hint="table, or schema.table")
     if len(names) == 1:
-        return session.path, names[0]
+        return [schema for schema in session.path if schema != OURS], names[0]
     known = [row[0] for row in rows(session, "SELECT nspname::text FROM pg_namespace", [])]
     schemas = [name for name in known if name == names[0]]
     schemas = schemas or [name for name in known if name.lower() == names[0].lower()]
@@ -177,3 +180,16 @@ def execute(session: Session, sql: str, given: Sequence[Any] = ()) -> int:
     import psycopg
 
     return psycopg.RawCursor(session.connection).execute(sql, given).rowcount
+
+
+def streamed(session: Session, sql: str) -> Iterator[list[tuple[Any, ...]]]:
+    """What a SELECT without parameters returns, some rows at once, inside a transaction: no side holds them all.
+
+    (COPY sends a message a row, which psycopg takes one by one: nine times our processor time.)
+    """
+    import psycopg
+
+    with psycopg.ServerCursor(session.connection, "streamed") as cursor:
+        cursor.execute(sql, binary=True)
+        while found := cursor.fetchmany(_ROWS_AT_ONCE):
+            yield found

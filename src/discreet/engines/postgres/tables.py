@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 
 from discreet.engines.place import Relation
 from discreet.engines.postgres.faults import quietly
@@ -18,6 +19,11 @@ from discreet.sql.postgres import PostgreSQL
 #: Bytes of a name; the server cuts longer ones off.
 MOST_NAME = 63
 _BESIDE = "-tags"
+#: Where erased rows are still seen by somebody's old snapshot when VACUUM runs, the server takes them away by itself
+#: later, however few they are.
+_TIDY = ", ".join(
+    f"{of}autovacuum_vacuum_{what} = 0" for of in ("", "toast.") for what in ("threshold", "scale_factor")
+)
 #: What every table of PostgreSQL has already.
 _TAKEN = {"ctid", "xmin", "xmax", "cmin", "cmax", "tableoid"}
 
@@ -48,16 +54,17 @@ def check_names(schema: Schema) -> None:
 
 def prepare(session: Session) -> None:
     """See that the role may make tables in our schema, which is made where it is missing and that is allowed."""
-    facts = """SELECT current_user::text, current_database()::text,
+    facts = """SELECT current_user::text, current_database()::text, pg_is_in_recovery(),
         has_database_privilege(current_database(), 'TEMPORARY'), has_database_privilege(current_database(), 'CREATE'),
         (SELECT has_schema_privilege(oid, 'CREATE') AND has_schema_privilege(oid, 'USAGE')
          FROM pg_namespace WHERE nspname = $1)"""
-    with session.transaction(read_only=False, deadline_s=LOCK_S):
-        ((role, database, temporary, may_make, allowed),) = rows(session, facts, [OURS])
-        if allowed is None and may_make:
-            session.connection.execute(f"CREATE SCHEMA IF NOT EXISTS {OURS}")
-            allowed = True
-    if not allowed:
+    with session.transaction(read_only=True, deadline_s=LOCK_S):
+        ((role, database, is_copy, temporary, may_make, allowed),) = rows(session, facts, [OURS])
+    if is_copy:
+        raise UsageError("the PostgreSQL server is a read-only copy of another", hint="reach the primary server")
+    if allowed is None and may_make:
+        _make_schema(session)
+    elif not allowed:
         how = "GRANT USAGE, CREATE ON SCHEMA {} TO {}" if allowed is False else "CREATE SCHEMA {} AUTHORIZATION {}"
         raise UsageError(
             f"this role may not make tables in schema {OURS}, where declared tables lie",
@@ -70,9 +77,17 @@ def prepare(session: Session) -> None:
         )
 
 
+def _make_schema(session: Session) -> None:
+    import psycopg
+
+    # IF NOT EXISTS is no help where two do it at the same moment.
+    same_moment = (psycopg.errors.UniqueViolation, psycopg.errors.DuplicateSchema)
+    with suppress(*same_moment), session.transaction(read_only=False, deadline_s=LOCK_S):
+        session.connection.execute(f"CREATE SCHEMA IF NOT EXISTS {OURS}")
+
+
 def create(session: Session, schema: Schema, target: Relation) -> None:
     """An empty declared table, and a side table where its units are persons, for their owner only."""
-    check_names(schema)
     name = PostgreSQL().identifier
     columns = {name(column.name): stored_type(column) for column in schema.columns}
     if schema.unit.is_row:
@@ -86,7 +101,7 @@ def create(session: Session, schema: Schema, target: Relation) -> None:
 
 def _create(session: Session, table: Relation, columns: Mapping[str, str]) -> None:
     listed = ", ".join(f"{name} {type_}" for name, type_ in columns.items())
-    session.connection.execute(f"CREATE TABLE {named(table)} ({listed})")
+    session.connection.execute(f"CREATE TABLE {named(table)} ({listed}) WITH ({_TIDY})")
     # Default privileges may have let others in: an analysts' group that reads all new tables, say.
     grantees = """SELECT DISTINCT CASE WHEN grantee = 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END
         FROM pg_class, aclexplode(relacl) WHERE oid = $1::regclass AND grantee <> relowner"""

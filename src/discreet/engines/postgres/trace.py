@@ -24,10 +24,9 @@ SELECT c.oid::bigint, c.relkind::text, c.relispartition,
 FROM reached JOIN pg_class AS c USING (oid)
 ORDER BY c.oid
 """
-_SERVER = """
-SELECT system_identifier::text || ' ' || oid::text
-FROM pg_control_system(), pg_database
-WHERE datname = current_database()
+_DATABASE = """
+SELECT oid::text, has_function_privilege('pg_control_system()', 'EXECUTE')
+FROM pg_database WHERE datname = current_database()
 """
 
 
@@ -38,11 +37,15 @@ def trace(session: Session, source: Source) -> Trace:
     the others may be lists that many views look up. State: the file that holds the rows, its size, and how many
     rows were ever inserted, updated and deleted (which the server knows some seconds late).
     """
-    ((server,),) = rows(session, _SERVER)
+    ((database, allowed),) = rows(session, _DATABASE)
+    if allowed:
+        ((server,),) = rows(session, "SELECT system_identifier::text FROM pg_control_system()")
+    else:  # taken from PUBLIC here: by its address, of which there may be several
+        server = f"{session.connection.info.host}:{session.connection.info.port}"
     found = rows(session, _BASES, [source.oid])
     tops = [oid for oid, kind, part, _ in found if kind in ("r", "p", "f") and not part]
     known = {oid for oid, *_ in found} if len(tops) <= 1 else {source.oid}
     return Trace(
-        same=tuple(f"postgresql {server} {oid}" for oid in sorted(known)),
+        same=tuple(f"postgresql {server} {database} {oid}" for oid in sorted(known)),
         state="; ".join(f"{oid} {state}" for oid, _, _, state in found),
     )

@@ -77,7 +77,7 @@ class _Owned:
 
     @contextmanager
     def grouped(self) -> Iterator[None]:
-        """Everybody who has a row, written down: number, tag, rows, whether forgotten, whether to be ranked (`apart`)."""
+        """Everybody who has a row, written down: number, tag, rows, whether forgotten, whether to be ranked."""
         import pyarrow as pa
 
         keys = pa.table({"tag_key": pa.array([self.ownership.tag_key]), "row_key": pa.array([self.ownership.key])})

@@ -22,6 +22,7 @@ from discreet.engines.spark.store import Disk, Entry, store_of
 from discreet.errors import DiscreetError, SchemaError, UsageError
 
 _TABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*){0,2}")
+_FILES = (".parquet", ".pq", ".csv")
 _GLOB = re.compile(r"([\\{}\[\]*?])")
 
 #: Dates are those of the calendar that the file's own numbers count in.
@@ -74,7 +75,7 @@ def find(source: str, *, folder: Path, session: Callable[[], Session]) -> Source
         files = _local(source, folder)
         if files is not None:
             return _parquet(source, files)
-        if _TABLE.fullmatch(source):
+        if _TABLE.fullmatch(source) and not source.endswith(_FILES):
             return _catalog(source, session())
     except DiscreetError:
         raise

@@ -1,0 +1,77 @@
+"""Whole questions on Spark: counts, sums, places and keys of the law of neighbours, equal to the reference's."""
+
+import pytest
+
+from discreet.sql.spark import SESSION, Spark
+from discreet.sql.write import Writer
+from engines.spark.server import spark_engine, spark_tests  # noqa: F401
+from laws.test_neighbours import run
+from laws.worlds import loud_worlds, worlds
+from sql.packed import Packed
+
+pytestmark = spark_tests
+
+
+@pytest.fixture
+def spark(spark_engine):  # noqa: F811
+    session = spark_engine.session()
+    for name, setting in SESSION.items():
+        session.conf.set(name, setting)
+    return session
+
+
+def asked(folder, *, pairs, seed, worlds=worlds):
+    """Questions that were asked of DuckDB, and, by the law, answered as the reference does."""
+    engine = Packed()
+    try:
+        seen = run(folder, engine, pairs=pairs, seed=seed, worlds=worlds)
+        assert seen["inside"], seen
+    finally:
+        engine.close()
+    return engine
+
+
+@pytest.fixture(scope="module")
+def loud(tmp_path_factory):
+    """Of people who do what they can to be seen."""
+    return asked(tmp_path_factory.mktemp("loud"), pairs=30, seed=7, worlds=loud_worlds)
+
+
+def test_questions_of_neighbours(spark, tmp_path):
+    """Spark's answers, of both neighbours, are DuckDB's."""
+    assert asked(tmp_path, pairs=30, seed=1).check(spark) > 30
+
+
+def test_questions_about_somebody_who_does_what_she_can_to_be_seen(spark, loud):
+    assert loud.check(spark) > 30
+
+
+@pytest.mark.fuzz
+@pytest.mark.timeout(7200)
+def test_two_thousand_pairs(spark, tmp_path):
+    for _ in range(40):
+        asked(tmp_path, pairs=50, seed=None).check(spark)
+
+
+def halved(self, number, told, *, most):
+    return f"CAST(sum({number} & 7){told} AS DECIMAL(38, 0))"
+
+
+def rounded(self, left, right, *, wide):
+    return f"CAST({left} / {right} AS {'DECIMAL(38, 0)' if wide else 'BIGINT'}) + 1"
+
+
+MISTAKES = {
+    "half a sum": (Spark, "total", halved),
+    "a quotient that is not cut": (Spark, "quotient", rounded),
+    "keys of which NULL meets none": (Spark, "same", lambda self, left, right, *, texts: f"{left} = {right}"),
+    "a condition that is not written": (Writer, "_filter", lambda self, where: ""),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_seen(spark, loud, monkeypatch, mistake):
+    """Planted where only Spark's SQL has it: DuckDB's answers stay what they are."""
+    monkeypatch.setattr(*MISTAKES[mistake])
+    with pytest.raises((AssertionError, ValueError), match=r"differ|does not exist"):
+        loud.check(spark)
