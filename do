@@ -182,9 +182,9 @@ def main() -> None:
             check(python)
         if not rest or any("browser" in word for word in rest):
             programs()
-        call(python, "-m", "pytest", "-n", "auto", *rest)
+        call(python, "-m", "pytest", "-n", "auto", "--dist", "loadgroup", *rest)
     elif job == "fuzz":
-        call(python, "-m", "pytest", "-n", "auto", "-m", "fuzz", "--timeout", "7200", *rest)
+        call(python, "-m", "pytest", "-n", "auto", "--dist", "loadgroup", "-m", "fuzz", "--timeout", "7200", *rest)
     elif job == "bench":
         bench(python, rest)
     elif job == "docs":

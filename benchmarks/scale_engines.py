@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 import warnings
@@ -112,8 +111,3 @@ def _csv(batch: Any) -> bytes:
     options = csv.WriteOptions(include_header=False)
     csv.write_csv(pa.RecordBatch.from_arrays(plain, names=batch.schema.names), out, write_options=options)
     return out.getvalue().to_pybytes()
-
-
-def environment(folder: Path) -> dict[str, str]:
-    """The environment of a worker: the ledger's state lies in the benchmark's own folder."""
-    return {**os.environ, "DISCREET_STATE": str(folder)}

@@ -7,12 +7,13 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import scale_project
 from scale_data import Data, make
-from scale_engines import Engine, environment
+from scale_engines import Engine
 from scale_project import ACTS, Unit
 from scale_worker import TOO_LARGE, Report
 
@@ -69,25 +70,32 @@ def _processes(unit: Unit, engine: Engine) -> list[list[str]]:
     return [*([name] for name in made), asked, *([name] for name in fitted)]
 
 
-def _reports(project: Path, acts: list[str], engine: Engine, state: Path) -> list[Report]:
+def _reports(project: Path, acts: list[str], engine: Engine, state: Path) -> Iterator[Report]:
+    """What a process tells, as it tells it; what it did not come to is a report of why."""
     order = {"project": str(project), "acts": acts, "server": engine.server, "most_mib": MOST_MIB}
-    problem = ""
+    worker = subprocess.Popen(
+        [sys.executable, str(HERE / "scale_worker.py")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "DISCREET_STATE": str(state)},
+    )
+    assert worker.stdin is not None and worker.stdout is not None
+    late = threading.Timer(MOST_WALL_S, worker.kill)
+    late.start()
+    told = 0
     try:
-        done = subprocess.run(
-            [sys.executable, str(HERE / "scale_worker.py")],
-            input=json.dumps(order),
-            stdout=subprocess.PIPE,
-            text=True,
-            timeout=MOST_WALL_S,
-            env=environment(state),
-        )
-        lines = done.stdout.splitlines()
-        if done.returncode:
-            problem = "more than 8 GiB" if done.returncode == TOO_LARGE else f"exit code {done.returncode}"
-    except subprocess.TimeoutExpired as late:
-        lines, problem = str(late.stdout or "").splitlines(), f"not finished after {MOST_WALL_S} s"
-    reports = [Report(**json.loads(line)) for line in lines]
-    return reports + [Report(act=act, refused=problem or "not done") for act in acts[len(reports) :]]
+        worker.stdin.write(json.dumps(order))
+        worker.stdin.close()
+        for line in worker.stdout:
+            told += 1
+            yield Report(**json.loads(line))
+        worker.wait()
+    finally:
+        late.cancel()
+        worker.kill()
+    problem = "more than 8 GiB" if worker.returncode == TOO_LARGE else f"ended with {worker.returncode}"
+    yield from (Report(act=act, refused=problem) for act in acts[told:])
 
 
 def _tell(unit: Unit, rows: int, report: Report) -> None:

@@ -4,13 +4,13 @@ Noise is tiny here, by a large epsilon, so that answers can be held against exac
 """
 
 from collections import Counter
-from datetime import date, timedelta
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 import discreet
+from cli.lying import DECLARED, LARGE, PLAN, REGIONS, SEXES, TYPES, WARDS, Postgres, Spark, visits
 from clinic import run, say
 from discreet.engines.engines import Engines
 from discreet.sql.write import Writer
@@ -18,121 +18,8 @@ from engines.postgres import server as postgres
 from engines.spark import server as spark
 from engines.spark.server import spark_tests
 
-SEXES, WARDS = ("F", "M"), ("cardio", "maternity", "surgery")
-TYPES = {"pid": pa.string(), "sex": pa.string(), "ward": pa.string(), "age": pa.int64(), "stay": pa.int64(), "day": pa.date32(), "note": pa.string()}  # fmt: skip
-#: Chances that noise reaches 1 are below one in a million million, in all cells together.
-LARGE = ("--epsilon", "200")
-
-DECLARED = """
-[tables.visits]
-source = {source}
-engine = "{engine}"
-budget = {{ epsilon = 1000000, delta = 1e-6 }}
-person = "pid"
-rows_per_person = 3
-[tables.visits.columns.sex]
-type = "category"
-values = ["F", "M"]
-closed = true
-constant = true
-[tables.visits.columns.ward]
-type = "category"
-values = ["cardio", "maternity", "surgery"]
-[tables.visits.columns.age]
-type = "integer"
-low = 0
-high = 99
-bins = 10
-[tables.visits.columns.stay]
-type = "integer"
-[tables.visits.columns.day]
-type = "date"
-low = 2020-01-01
-high = 2020-12-31
-[tables.visits.columns.note]
-type = "text"
-[tables.regions]
-source = {regions}
-engine = "{engine}"
-public = true
-[tables.regions.columns.ward]
-type = "text"
-[tables.regions.columns.floor]
-type = "text"
-"""
-PLAN = """
-table = "visits"
-attributes = ["sex"]
-[hierarchy]
-column = "ward"
-levels = ["floor", "ward"]
-from = "regions"
-root = "house"
-"""
-
-
-def visits(people: int = 150) -> list[dict[str, object]]:
-    """Persons with one to three rows, none of which is truncated; somebody's ward is not known."""
-    return [
-        {
-            "pid": f"p{person}", "sex": SEXES[person % 2], "ward": (*WARDS, None)[(person + turn) % 4], "age": (person * 7 + turn) % 100, "stay": 1 + person % 9,
-            "day": date(2020, 1, 1) + timedelta(days=person % 300), "note": "flu" if person % 3 else "mumps",
-        }
-        for person in range(people)
-        for turn in range(1 + person % 3)
-    ]  # fmt: skip
-
-
-REGIONS = [
-    {"ward": "cardio", "floor": "low"},
-    {"ward": "maternity", "floor": "high"},
-    {"ward": "surgery", "floor": "high"},
-]
-
-
-class Postgres:
-    """A server, and tables on it."""
-
-    name = "postgres"
-    lost = "SELECT pg_catalog.pg_terminate_backend(pg_catalog.pg_backend_pid())"
-
-    def __init__(self, folder):
-        self.address = postgres.started()
-        self.folder = folder
-
-    def lay(self, rows, name, types=TYPES):
-        """Rows as a source, in the place of an older one."""
-        kept = {column: type_ for column, type_ in types.items() if column in rows[0]}
-        return postgres.load(self.address, pa.Table.from_pylist(rows, schema=pa.schema(kept)), name=f"cli_{name}")
-
-    def remove(self, name):
-        postgres.execute(self.address, f"DROP TABLE public.cli_{name}")
-
-    def drop_declared(self):
-        postgres.execute(self.address, "DROP SCHEMA discreet CASCADE")
-
-
-class Spark:
-    """A lake of this machine."""
-
-    name = "spark"
-
-    def __init__(self, folder):
-        spark.start(spark.engine())
-        self.address = spark.ADDRESS
-        self.folder = folder
-
-    def lay(self, rows, name, types=TYPES):
-        kept = {column: type_ for column, type_ in types.items() if column in rows[0]}
-        self.remove(name)
-        spark.load(pa.Table.from_pylist(rows, schema=pa.schema(kept)), self.folder, name)
-        return f"{name}/*.parquet"
-
-    def remove(self, name):
-        for file in (self.folder / name).glob("*"):
-            file.unlink()
-        if (self.folder / name).exists():
-            (self.folder / name).rmdir()
+#: Another Spark takes long to start: engines/spark/test_failures stops one in the suite, this test at length.
+STOPPED = pytest.param("spark", marks=[*spark_tests, pytest.mark.fuzz])
 
 
 @pytest.fixture(scope="module", params=["postgres", pytest.param("spark", marks=spark_tests)])
@@ -282,13 +169,12 @@ def test_a_stream_follows_the_versions_and_somebody_is_forgotten(there, ask):
     assert told["tables"] == ["visits"]
     there.lay([*visits(), *visits(152)[-2:]], "visits")
     grown = ask("refresh", "visits")
-    # p5 had three rows; the two new persons have three together; p151 has two.
-    assert grown["persons"] == 151 - (visits(152)[-2]["pid"] == visits(152)[-1]["pid"])
-    assert grown["rows"] == len(visits()) - 3 + 2
+    # p5, who had three rows, stays away; p151 has two.
+    assert (grown["persons"], grown["rows"]) == (150, len(visits()) - 3 + 2)
     second = ask(*words, "--next", "tuesday")
     assert abs(second["rows"][1]["count"] - 2) < 10
     told = ask("query", "SELECT count(DISTINCT pid) AS n FROM visits", *LARGE)
-    assert round(told["rows"][0][0]) == grown["persons"]
+    assert round(told["rows"][0][0]) == 150
 
 
 def test_the_ledger_is_sound_and_tells_no_cell(there, ask, capsys):
@@ -347,6 +233,7 @@ def test_a_table_that_is_not_there_is_told_at_add(there, capsys):
     assert code == 2 and "there is no" in told and "Traceback" not in told
 
 
+@pytest.mark.parametrize("lying", ["postgres", STOPPED], indirect=True)
 def test_what_dies_in_the_middle_is_charged_and_the_next_question_works(there, ask, capsys, monkeypatch):
     known = Writer.count
 

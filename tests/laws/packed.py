@@ -3,9 +3,10 @@
 A query costs Spark as much for two hundred neighbours as for one. So a table's variants lie in one: number 0 is the
 whole, number v is the whole without person v; persons of two variants are two persons. A question
 gets the variant as one key more; each side of a pair then reads its own cells. What is declared is the engine's own
-work; that it is no other without a person is for `test_declaring`.
+work, and is held against the reference's.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -59,7 +60,8 @@ class Packed:
             wide = replace(cells, plan=carried(cells.plan, self.size), axes=(self.axis, *cells.axes))
             exact = self.ground.engine.count(wide, region, tables=tables).exact_values
             found = 1 if cells.found is None else cells.found.size
-            self.kept[known] = tuple(vector.reshape(found, self.size, -1) for vector in exact)
+            rest = math.prod(axis.size for axis in cells.axes)
+            self.kept[known] = tuple(vector.reshape(found, self.size, rest) for vector in exact)
         return self.kept[known]
 
     def keys(self, plan: Plan, keys, region: Region, persons: bool, tables: Tables):

@@ -81,7 +81,7 @@ def files(world):
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("part", [*range(5), *(pytest.param(part, marks=pytest.mark.fuzz) for part in range(10, 20))])
+@pytest.mark.parametrize("part", [*range(10), *(pytest.param(part, marks=pytest.mark.fuzz) for part in range(10, 20))])
 def test_neighbours(tmp_path, engine, part):
     """About 1,300 pairs in all, with those below; `./do fuzz` asks of fifty thousand."""
     seen = run(tmp_path, engine, pairs=175, seed=part)

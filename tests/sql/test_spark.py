@@ -29,7 +29,7 @@ from discreet.plan.expressions import (
     Whole,
 )
 from discreet.sql.emit import Emitter
-from discreet.sql.spark import SESSION, Spark
+from discreet.sql.spark import Spark
 from engines.spark.server import spark_engine, spark_tests  # noqa: F401
 from engines.test_expressions import GROWING, extremes, table
 from plan.trees import NUMBERS, Trees
@@ -46,10 +46,7 @@ CHANCE = random.Random(8)
 
 @pytest.fixture
 def spark(spark_engine):  # noqa: F811
-    session = spark_engine.session()
-    for name, setting in SESSION.items():
-        session.conf.set(name, setting)
-    return session
+    return spark_engine.session()
 
 
 def run(spark, folder, rows, sqls):
@@ -130,8 +127,6 @@ def grown(grow, inner):
 
 def test_what_is_as_deep_and_as_large_as_allowed_still_runs(spark, tmp_path):
     """Parser, analyzer and planner take the last one that is not refused, and in reasonable time."""
-    if "-Xss" not in spark.sparkContext.getConf().get("spark.driver.extraJavaOptions", ""):
-        pytest.xfail("the driver is not started with discreet.sql.spark.DRIVER: its parser's stack is too small")
     largest = [grown(grow, NUMBERS[4]) for grow in GROWING.values()]
     largest += [grown(grow, DAY if kind == "start" else HUGE) for kind, grow in WIDE.items()]
     largest.append(grown(lambda inner: Upper(Lower(inner)), TEXT))

@@ -2,44 +2,41 @@
 
 import pytest
 
-from discreet.sql.spark import SESSION, Spark
+from discreet.sql.spark import Spark
 from discreet.sql.write import Writer
 from engines.spark.server import spark_engine, spark_tests  # noqa: F401
-from laws.test_neighbours import run
+from laws import test_neighbours
 from laws.worlds import loud_worlds, worlds
 from sql.packed import Packed
 
-pytestmark = spark_tests
+pytestmark = [*spark_tests[:1], pytest.mark.timeout(900)]  # hundreds of questions, thirty to a job
 
 
 @pytest.fixture
 def spark(spark_engine):  # noqa: F811
-    session = spark_engine.session()
-    for name, setting in SESSION.items():
-        session.conf.set(name, setting)
-    return session
+    return spark_engine.session()
 
 
 def asked(folder, *, pairs, seed, worlds=worlds):
     """Questions that were asked of DuckDB, and, by the law, answered as the reference does."""
     engine = Packed()
-    try:
-        seen = run(folder, engine, pairs=pairs, seed=seed, worlds=worlds)
-        assert seen["inside"], seen
-    finally:
-        engine.close()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(test_neighbours, "QUESTIONS", 8)  # of few worlds the first would be all: empty tables
+        seen = test_neighbours.run(folder, engine, pairs=pairs, seed=seed, worlds=worlds)
+    engine.close()
+    assert seen["inside"] and seen["outside"], seen
     return engine
 
 
 @pytest.fixture(scope="module")
 def loud(tmp_path_factory):
     """Of people who do what they can to be seen."""
-    return asked(tmp_path_factory.mktemp("loud"), pairs=30, seed=7, worlds=loud_worlds)
+    return asked(tmp_path_factory.mktemp("loud"), pairs=32, seed=7, worlds=loud_worlds)
 
 
 def test_questions_of_neighbours(spark, tmp_path):
     """Spark's answers, of both neighbours, are DuckDB's."""
-    assert asked(tmp_path, pairs=30, seed=1).check(spark) > 30
+    assert asked(tmp_path, pairs=24, seed=1).check(spark) > 30
 
 
 def test_questions_about_somebody_who_does_what_she_can_to_be_seen(spark, loud):

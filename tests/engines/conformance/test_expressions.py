@@ -65,8 +65,9 @@ def _plain(column):
 
 
 @pytest.fixture(scope="module")
-def places(reference, ground):
-    return dict(zip((reference, ground), agree(reference, ground, patients(ground)), strict=True))
+def places(reference, light_ground):
+    made = agree(reference, light_ground, patients(light_ground))
+    return dict(zip((reference, light_ground), made, strict=True))
 
 
 def chunks(texts):

@@ -72,27 +72,27 @@ def test_the_same_rows_of_the_same_persons(reference, light_ground, parts):
     )
 
 
-def test_erased_persons_leave_nothing_and_nobody_else_moves(reference, ground):
+def test_erased_persons_leave_nothing_and_nobody_else_moves(reference, light_ground):
     declaration = crowd(1)
     tags = [person_tag(row[:1], TAG_KEY) for row in declaration.file.rows if row[0] is not None]
     gone = {tags[0], tags[9], tags[30], bytes(16)}
-    _, place = declaration.declare(ground)
-    before, counts = contents(ground, place, persons=True)
-    numbers = {row["tag"]: row["number"] for row in ground.side(place)}
-    assert ground.engine.erase(place, gone) == len(gone & set(tags)) == 3
-    after, left = contents(ground, place, persons=True)
+    _, place = declaration.declare(light_ground)
+    before, counts = contents(light_ground, place, persons=True)
+    numbers = {row["tag"]: row["number"] for row in light_ground.side(place)}
+    assert light_ground.engine.erase(place, gone) == len(gone & set(tags)) == 3
+    after, left = contents(light_ground, place, persons=True)
     assert left == {tag: size for tag, size in counts.items() if tag not in gone}
     assert after == type(after)({row: size for row, size in before.items() if row[0] not in gone})
-    assert {row["tag"]: row["number"] for row in ground.side(place)}.items() <= numbers.items()
-    assert ground.engine.erase(place, gone) == 0
-    told = ground.engine.persons(place)
+    assert {row["tag"]: row["number"] for row in light_ground.side(place)}.items() <= numbers.items()
+    assert light_ground.engine.erase(place, gone) == 0
+    told = light_ground.engine.persons(place)
     assert dict(zip(told.exact_tags.to_pylist(), told.exact_rows.tolist(), strict=True)) == left
     # Erased from what is made, or left out when it is made: the same table.
     wanted, _ = contents(reference, declaration.declare(reference, tuple(gone))[1], persons=True)
     assert after == wanted
     scan = Scan(table="crowd", version=1)
     axes = (axis_of(typed(COLUMNS[1])), axis_of(typed(COLUMNS[2])))
-    coded = ground.engine.coded(scan, axes, Region.whole(), tables=Tables(files={scan: place}))
+    coded = light_ground.engine.coded(scan, axes, Region.whole(), tables=Tables(files={scan: place}))
     assert coded.count(()).tolist() == [after.total()]
 
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -99,11 +100,10 @@ def test_a_table_that_is_replaced_while_it_is_read(spark_engine, place, monkeypa
     def swept(self, tables, act, once=SparkEngine._once):
         calls.append(None)
         if len(calls) == 1:
-            content = open(f"{place.folder}/manifest.json").read()  # noqa: SIM115
+            manifest = Path(place.folder) / "manifest.json"
             [old] = [name for name in os.listdir(place.folder) if name.startswith("rows-")]
             os.rename(f"{place.folder}/{old}", f"{place.folder}/rows-new")
-            with open(f"{place.folder}/manifest.json", "w") as stream:
-                stream.write(content.replace(old, "rows-new"))
+            manifest.write_text(manifest.read_text().replace(old, "rows-new"))
             raise OSError("a file is gone")
         return once(self, tables, act)
 

@@ -12,7 +12,7 @@ and the rows that were written are counted where they lie.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -115,7 +115,8 @@ def named(session: Session, frames: dict[str, Any]) -> Iterator[None]:
         yield
     finally:
         for name in frames:
-            session.catalog.dropTempView(name)
+            with suppress(Exception):  # where Spark has died there is nothing left to drop, and something else to say
+                session.catalog.dropTempView(name)
 
 
 def write(frame: Any, target: Table, folder: str, *, columns: int, beside: Sequence[str] = ()) -> None:

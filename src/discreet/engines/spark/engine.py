@@ -41,7 +41,7 @@ from discreet.engines.spark.erase import erase
 from discreet.engines.spark.lake import Table as LakeTable
 from discreet.engines.spark.named import Named
 from discreet.engines.spark.persons import declare_persons
-from discreet.engines.spark.session import Session, forget, is_alive, session
+from discreet.engines.spark.session import Session, forget, interrupt, is_alive, marked, session
 from discreet.engines.spark.store import plain, store_of
 from discreet.errors import LedgerFault, SchemaError, UsageError
 from discreet.plan.cells import Axis, Cells
@@ -267,24 +267,21 @@ class SparkEngine:
     @contextmanager
     def _deadline(self, found: Session) -> Iterator[None]:
         """Jobs of this thread are cancelled when their time is over. Planning cannot be; what it leads to is."""
-        tag, ended = f"discreet-{os.getpid()}-{next(_numbers)}", threading.Event()
+        mark, ended = f"discreet-{os.getpid()}-{next(_numbers)}", threading.Event()
 
-        def interrupt() -> None:
+        def watch() -> None:
             if ended.wait(self._deadline_s):
                 return
             while not ended.wait(0.2):
                 with suppress(Exception):  # it may have ended, or died, this very moment
-                    found.interruptTag(tag)
+                    interrupt(found, mark)
 
-        watch = threading.Thread(target=interrupt, daemon=True)
-        found.addTag(tag)
-        watch.start()
-        try:
-            yield
-        finally:
-            ended.set()
-            with suppress(Exception):
-                found.removeTag(tag)
+        with marked(found, mark):
+            threading.Thread(target=watch, daemon=True).start()
+            try:
+                yield
+            finally:
+                ended.set()
 
 
 def _numbers_of(found: Any) -> dict[str, Any]:

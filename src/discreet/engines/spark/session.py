@@ -10,7 +10,7 @@ Because: what a setting can change is set on the session, which is our own, and 
 
 An error of Spark quotes the cell, in its message and in three loggers. The message is the engine's to keep;
 here the loggers are closed before any data is read. What was measured is in docs/engines/spark-matrix.md.
-Imports no plan and no SQL; pyspark loads when a session is asked for.
+pyspark loads when a session is asked for.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import UsageError
+from discreet.sql import spark as dialect
 
 #: pyspark's SparkSession, classic or Connect. The library is optional, and so its types are not ours to name.
 Session = Any
@@ -49,6 +50,7 @@ PINNED: Mapping[str, str] = {
     "spark.sql.files.ignoreCorruptFiles": "false",  # a table without some of its rows would be another table
     "spark.sql.files.ignoreMissingFiles": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
+    **dialect.SESSION,
 }
 
 #: Settings of a driver that we start. Nothing of ours is shown on a page or kept in an event log.
@@ -59,6 +61,8 @@ DRIVER: Mapping[str, str] = {
     "spark.log.level": "OFF",
     "spark.executor.syncLogLevel.enabled": "true",  # on a cluster the executors log too
     "spark.sql.catalogImplementation": "in-memory",
+    "spark.driver.maxResultSize": "0",  # else whether a question fails would hang on how many rows there are
+    **dialect.DRIVER,
 }
 
 #: What our SQL counts on, each TRUE. They are looked at once, before any table is.
@@ -140,22 +144,61 @@ def is_alive(session: Session) -> bool:
         return False
 
 
+@contextmanager
+def marked(session: Session, mark: str) -> Iterator[None]:
+    """What this thread asks for within can be interrupted by its mark."""
+    if is_remote(session):
+        session.addTag(mark)
+    else:
+        session.sparkContext.addJobTag(mark)
+    try:
+        yield
+    finally:
+        with suppress(Exception):  # it may have died
+            (session.removeTag if is_remote(session) else session.sparkContext.removeJobTag)(mark)
+
+
+def interrupt(session: Session, mark: str) -> None:
+    """Cancel what was marked so, by any thread. (A session's own tags are their thread's, but for Connect's.)"""
+    if is_remote(session):
+        session.interruptTag(mark)
+    else:
+        session.sparkContext.cancelJobsWithTag(mark)
+
+
 def forget(session: Session) -> None:
     """End a session, and the Spark that was started for it. One that died, or a parent's, is only let go of."""
     if is_remote(session):
         with suppress(Exception):
             session.stop()
         return
-    if _STARTED.get("process") == os.getpid() and is_alive(session):
+    own = _STARTED.get("process")
+    if own == os.getpid() and is_alive(session):
         session.sparkContext.stop()
-        return
-    if _STARTED.get("process") is not None:
+    elif own is not None and not (own == os.getpid() and _java_answers()):
         _let_go()
+
+
+def _java_answers() -> bool:
+    """Whether the Java that was started still runs; it serves the next session, whatever became of the one before."""
+    try:
+        return bool(import_module("pyspark").SparkContext._jvm.java.lang.System.nanoTime())
+    except Exception:
+        return False
 
 
 def _let_go() -> None:
     """Forget a Java that is dead, or is the parent's: asked to stop it, pyspark would wait for it, or stop it there."""
     context, sessions = import_module("pyspark").SparkContext, import_module("pyspark.sql").SparkSession
+    java = getattr(context._gateway, "proc", None)
+    if java is not None:
+        if _STARTED.get("process") == os.getpid():
+            java.kill()
+            java.wait()
+        else:
+            java.returncode = 0  # the parent's to wait for
+        with suppress(OSError):
+            java.stdin.close()
     context._active_spark_context = context._gateway = context._jvm = None
     sessions._instantiatedSession = None
     _STARTED.clear()
@@ -188,6 +231,8 @@ def silence_python() -> None:
         logger.propagate = False
         logger.disabled = True
         logger.addFilter(_nothing)  # a later logging.config would only undo `disabled`
+    logging.getLogger("py4j").addFilter(_nothing)
+    logging.getLogger().addFilter(_not_the_bridge)
 
 
 def silence_java(session: Session) -> None:
@@ -219,6 +264,11 @@ def sentence(problem: BaseException, engine: str) -> str:
 
 def _nothing(record: logging.LogRecord) -> bool:
     return False
+
+
+def _not_the_bridge(record: logging.LogRecord) -> bool:
+    """Whether a record is not py4j's, which writes to the root logger what it was about when Java died."""
+    return "py4j" not in Path(record.pathname).parts
 
 
 def _master(engine: str, threads: int | None) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from discreet.engines.header import Header
 from discreet.engines.spark.delta import live_files
@@ -181,7 +182,7 @@ def _catalog(source: str, session: Session) -> Source:
 
     def listed() -> tuple[Entry, ...]:
         session.catalog.refreshTable(source)
-        files = session.table(source).inputFiles()
+        files = [_GLOB.sub(r"\\\1", unquote(file)) for file in session.table(source).inputFiles()]
         return _listed(session, files) if files else ()
 
     return _of_schema(source, session.table(source).schema, files=listed(), listed=listed, table=source)

@@ -1,0 +1,91 @@
+"""Tables of Spark's catalog as sources; and a shuffle that does not fit into memory."""
+
+import pyarrow as pa
+import pytest
+
+from discreet.engines.engine import Tables
+from discreet.errors import SchemaError, UsageError
+from discreet.plan.relation import Scan
+from discreet.plan.statistics import Rows
+from discreet.schema.column import Moment, Number, Text
+from discreet.schema.schema import Schema, Table
+from discreet.schema.unit import PrivacyUnit
+from engines.asking import asked, counted
+from engines.persons_tables import KEY, TAG_KEY
+from engines.spark.server import load, side, spark_tests, stored
+
+pytestmark = spark_tests
+
+COLUMNS = (Number(name="id", type="integer"), Moment(name="day", type="date"), Moment(name="at", type="timestamp"))
+
+
+@pytest.fixture
+def catalog(spark_engine, tmp_path):
+    session = spark_engine.session()
+    session.sql(
+        "CREATE TABLE kept_rows (id INT, Name STRING, day DATE, at TIMESTAMP_NTZ, c CHAR(3), f STRING COLLATE UTF8_LCASE)"
+        f" USING parquet LOCATION '{tmp_path}/kept'"
+    )
+    session.sql("INSERT INTO kept_rows VALUES (1, 'a', DATE'1970-01-02', TIMESTAMP_NTZ'1970-01-01 00:00:01', 'x', 'A')")
+    session.sql("CREATE TEMPORARY VIEW seen_rows AS SELECT * FROM kept_rows")
+    yield "kept_rows"
+    session.sql("DROP VIEW seen_rows")
+    session.sql("DROP TABLE kept_rows")
+
+
+def table(source, columns, unit=None):
+    schema = Schema(table="people", columns=columns, unit=unit or PrivacyUnit())
+    return Table(schema=schema, source=source, population="people", budget=None)
+
+
+def test_a_table_of_the_catalog(spark_engine, catalog, tmp_path):
+    proposed = {"id": "integer", "Name": "text", "day": "date", "at": "timestamp", "c": "text", "f": "text"}
+    assert spark_engine.columns(catalog, folder=tmp_path) == proposed
+    assert spark_engine.trace(catalog, folder=tmp_path).state
+    assert list(spark_engine.rows(catalog, ["name", "id"], folder=tmp_path)) == [["a", 1]]
+    place = spark_engine.place("t.lake", folder=tmp_path)
+    told = spark_engine.declare(table(catalog, COLUMNS), folder=tmp_path, target=place)
+    assert told.exact_rows == 1
+    assert stored(place) == [{"id": 1, "day": 1, "at": 1_000_000}]
+    before = spark_engine.trace(catalog, folder=tmp_path)
+    spark_engine.session().sql("INSERT INTO kept_rows (id) VALUES (2)")
+    assert spark_engine.trace(catalog, folder=tmp_path).state != before.state
+
+
+def test_what_of_a_catalog_is_refused(spark_engine, catalog, tmp_path):
+    place = spark_engine.place("t.lake", folder=tmp_path)
+    with pytest.raises(SchemaError, match=r"holds char\(3\)"):
+        spark_engine.declare(table(catalog, (Text(name="c"),)), folder=tmp_path, target=place)
+    person = table(catalog, COLUMNS[:1], PrivacyUnit(person=("f",), rows=1))
+    with pytest.raises(SchemaError, match="whose a row is must be exact"):
+        spark_engine.declare(person, folder=tmp_path, target=place, key=KEY, tag_key=TAG_KEY)
+    with pytest.raises(UsageError, match="is a view"):
+        spark_engine.header("seen_rows", folder=tmp_path)
+    with pytest.raises(UsageError, match="neither a file nor a table"):
+        spark_engine.header("no_such_rows", folder=tmp_path)
+
+
+def test_a_shuffle_that_spills(spark_engine, tmp_path):
+    """Windows over all rows, a thousand of which may be in memory at once."""
+    session, many = spark_engine.session(), 60_000
+    rows = pa.table({"id": [number % 20_000 for number in range(many)], "age": [number % 97 for number in range(many)]})
+    unit = PrivacyUnit(person=("id",), rows=2)
+    place = spark_engine.place("t.lake", folder=tmp_path)
+    settings = {
+        "spark.sql.windowExec.buffer.spill.threshold": "1000",
+        "spark.sql.sortMergeJoinExec.buffer.spill.threshold": "1000",
+    }
+    before = {name: session.conf.get(name) for name in settings}
+    for name, value in settings.items():
+        session.conf.set(name, value)
+    try:
+        given = table(load(rows, tmp_path), (Number(name="age", type="integer", low=0, high=96),), unit)
+        told = spark_engine.declare(given, folder=tmp_path, target=place, key=KEY, tag_key=TAG_KEY)
+    finally:
+        for name, value in before.items():
+            session.conf.set(name, value)
+    assert (told.exact_rows, told.exact_truncated, told.exact_persons) == (40_000, 20_000, 20_000)
+    assert {row["rows"] for row in side(place)} == {3}
+    [[found]] = counted(spark_engine, asked(statistics=(Rows(),)), place)
+    assert found == 40_000
+    spark_engine.ready(Tables(files={Scan(table="people", version=1): place}))
