@@ -206,6 +206,7 @@ class Project(Publishing):
             file=self.file,
             folder=self.folder,
             engine=self.curator.engine,
+            check=self.versions.refuse_second_budget,
             address=engine,
         )
         add_table(self.folder / NAME, wanted, settings, columns)

@@ -130,21 +130,17 @@ class Curator:
                 hint="bring persons.key back, beside the declared tables",
             )
 
-    def forget(self, person: tuple[str, ...], tables: Mapping[str, str]) -> int:
+    def forget(self, person: tuple[str, ...], tables: Sequence[str], *, lying: Sequence[tuple[str, str]]) -> int:
         """Erase a person from every version of these tables, and leave a tombstone. How many versions held them.
 
-        `tables`: their names, and the addresses of their engines.
+        `lying`: the addresses of the versions' engines, and their names there.
         """
         self._check_key(self.keys)
         tag = person_tag(person, self.keys.tags)
-        self.ledger.forget(list(tables), tag, key=self.keys.mark)
+        self.ledger.forget(tables, tag, key=self.keys.mark)
         erase_counted(self.folder, tables, [tag], seal=self.ledger.seal)
-        versions = self.ledger.refresh().versions
-        return sum(
-            engine.erase(engine.place(known.file, folder=self.folder), [tag])
-            for table, engine in ((table, self.engine.at(address)) for table, address in tables.items())
-            for known in versions.get(table, {}).values()
-        )
+        found = ((self.engine.at(address), name) for address, name in lying)
+        return sum(engine.erase(engine.place(name, folder=self.folder), [tag]) for engine, name in found)
 
     def measure(
         self,

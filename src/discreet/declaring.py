@@ -15,7 +15,7 @@ from discreet.engines.engine import Engine, Trace
 from discreet.engines.fingerprint import fingerprint, shared, trace_of
 from discreet.errors import UsageError
 from discreet.ledger.records import Version
-from discreet.schema.address import DEFAULT, check_address, scheme
+from discreet.schema.address import DEFAULT, check_address, kind, scheme
 from discreet.schema.file import NAME, ProjectFile, read_table
 from discreet.schema.schema import Budget, Table, closest
 
@@ -45,11 +45,13 @@ def propose(
     file: ProjectFile,
     folder: Path,
     engine: Engine,
+    check: Callable[[Table], None],
     address: str = DEFAULT,
 ) -> tuple[str, dict[str, Any], dict[str, dict[str, Any]]]:
     """A name, settings and columns for a new table. The proposal is for the owner, who may edit it.
 
-    Names and types are proposed; bounds and categories never are, for they would be read from data.
+    Names and types are proposed; bounds and categories never are, for they would be read from data. `check` refuses
+    people whom the ledger knows already: their rows do not become public by a second name.
     """
     engine, engines = engine.at(check_address(address, where="--engine")), engine
     told = _relative(Path(source), folder) if _is_path(source, address) else source
@@ -82,7 +84,9 @@ def propose(
     if person is not None:
         settings |= {"person": person} | ({"rows_per_person": rows_per_person} if rows_per_person else {})
         del columns[person]
-    read_table(wanted, settings | {"columns": columns}, populations={population: {}} if population else {})
+    table = read_table(wanted, settings | {"columns": columns}, populations={population: {}} if population else {})
+    if public:
+        check(table)
     return wanted, settings, columns
 
 
@@ -172,9 +176,13 @@ def _refuse_person_as_header(shown: str, names: Iterable[str]) -> None:
 
 
 def _traced(declared: Mapping[str, Any], folder: Path, engine: Engine, *, beside: str) -> Trace:
-    """By what a declared source is known again. No third engine is started for it: what it holds lies elsewhere."""
+    """By what a declared source is known again. No engine of a third kind is started for it: its rows lie elsewhere.
+
+    One server has many addresses, so those of the same kind are all asked. A version that the ledger holds has no
+    address, and is known by its fingerprint.
+    """
     address = declared.get("engine", DEFAULT)
-    if address not in (DEFAULT, beside):
+    if address != DEFAULT and (scheme(address) == address or kind(address) != kind(beside)):
         return Trace(same=())
     return trace_of(declared.get("source", ""), folder=folder, engine=engine.at(address))
 

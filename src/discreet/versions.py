@@ -7,7 +7,7 @@ for the owner; what headers, declarations and the ledger say may be told to anyb
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from discreet.engines.public import load
 from discreet.errors import UsageError
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.records import Version as Held
-from discreet.schema.address import DEFAULT, scheme
+from discreet.schema.address import DEFAULT, kind
 from discreet.schema.file import NAME, ProjectFile, plain, read_table
 from discreet.schema.path import path_of
 from discreet.schema.schema import Schema, Table
@@ -32,7 +32,11 @@ from discreet.sql.catalog import Known, PublicTable
 from discreet.standing import declared, difference, guarantee
 
 #: What of a table's declaration a version keeps: the rest (budget, population) belongs to the ledger.
-_VERSIONED = ("source", "engine", "person", "rows_per_person", "columns", "invariants")
+_VERSIONED = ("source", "person", "rows_per_person", "columns", "invariants")
+
+
+#: Under which a version says what kind of engine it was made on. Host, user and database are nobody's business.
+_ENGINE = "engine"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +60,7 @@ class Versions:
     curator: Curator
     _publics: dict[str, tuple[object, PublicTable]] = field(default_factory=dict, repr=False)
     _schemas: dict[tuple[str, int, str], Schema] = field(default_factory=dict, repr=False)
+    _caught_up: set[tuple[str, frozenset[str]]] = field(default_factory=set, repr=False)
 
     @property
     def ledger(self) -> Ledger:
@@ -98,8 +103,9 @@ class Versions:
         table = self.file.table(name)
         if self._held(table) is None:
             self._make_first(table)
-        found = self._version(table)
-        assert found is not None
+        held, found = self._held(table), self._version(table)
+        assert held is not None and found is not None
+        self._catch_up(table, held)
         return found
 
     def known(self, name: str) -> Version:
@@ -137,8 +143,33 @@ class Versions:
             for other in self.file.tables.values()
             if other.name not in tables and not other.public and other.population == table.population
         )
-        erased = self.curator.forget(tuple(person), {name: self.known(name).engine for name in tables})
+        erased = self.curator.forget(tuple(person), tables, lying=[*self._lying(tables)])
         return Forgotten(tables=tables, exact_versions=erased, others=others)
+
+    def _lying(self, tables: Sequence[str]) -> Iterator[tuple[str, str]]:
+        """Where all versions of these tables lie: the addresses of their engines, and their names."""
+        for name in tables:
+            table = self.file.table(name)
+            for held in self.ledger.state.versions.get(name, {}).values():
+                made = held.schema.get(_ENGINE, DEFAULT)
+                if made not in (DEFAULT, kind(table.engine)):
+                    raise UsageError(
+                        f"version {held.number} of {name!r} lies on {made}, which {NAME} does not name any more",
+                        hint=f"name that engine again for [tables.{name}], and forget; then change it back",
+                    )
+                yield _address(held, table), held.file
+
+    def _catch_up(self, table: Table, held: Held) -> None:
+        """Erase from a file of ours whom another machine that shares the ledger has forgotten since."""
+        if not self.ledger.shared or _ENGINE in held.schema:
+            return
+        names = [table.name, *(step.name for step in path_of(table, self.file.tables))]
+        gone = frozenset(self.ledger.state.tombstones(names))
+        if gone and (held.file, gone) not in self._caught_up:
+            engine = self.curator.engine.at(DEFAULT)
+            place = engine.place(held.file, folder=self.curator.folder)
+            engine.erase(place, [bytes.fromhex(tag) for tag in gone])
+            self._caught_up.add((held.file, gone))
 
     def source_changed(self, name: str) -> bool:
         """Whether the source is not what the newest version was made from. For the owner's eyes only."""
@@ -164,7 +195,7 @@ class Versions:
         table = self.file.table(name)
         if table.public:
             raise UsageError(f"{table.name!r} is public and is read directly", hint="only private tables have versions")
-        self._refuse_second_budget(table)
+        self.refuse_second_budget(table)
         path = path_of(table, self.file.tables)
         return self.curator.make(
             table,
@@ -185,7 +216,7 @@ class Versions:
         number = self.ledger.next_version(table.name)
         self._check_headers(table)
         declared(table)
-        self._refuse_second_budget(table)
+        self.refuse_second_budget(table)
         try:
             self._make(table.name, number=number)
         except UsageError:
@@ -215,7 +246,8 @@ class Versions:
         engine = self.curator.engine.at(table.engine)
         return fingerprint(trace_of(table.source, folder=self.folder, engine=engine), seal=self.ledger.seal)
 
-    def _refuse_second_budget(self, table: Table) -> None:
+    def refuse_second_budget(self, table: Table) -> None:
+        """Refuse a table whose people the ledger knows under another population."""
         refuse_second_budget(
             table,
             folder=self.folder,
@@ -225,9 +257,10 @@ class Versions:
         )
 
     def _declaration(self, table: Table) -> dict[str, Any]:
-        """What a version keeps of a table's declaration, as the ledger writes it."""
+        """What a version keeps of a table's declaration, as the ledger writes it: of its engine the kind alone."""
         raw = self.file.raw[table.name]
-        return {key: plain(raw[key]) for key in _VERSIONED if key in raw}
+        engine = {} if table.engine == DEFAULT else {_ENGINE: kind(table.engine)}
+        return {key: plain(raw[key]) for key in _VERSIONED if key in raw} | engine
 
     def _held(self, table: Table) -> Held | None:
         """The newest version that the ledger knows."""
@@ -240,7 +273,8 @@ class Versions:
             return None
         key = (table.name, held.number, held.time)
         if key not in self._schemas:
-            self._schemas[key] = read_table(table.name, held.schema).schema
+            told = {name: part for name, part in held.schema.items() if name != _ENGINE}
+            self._schemas[key] = read_table(table.name, told).schema
         return Version(
             table=table.name,
             number=held.number,
@@ -252,9 +286,11 @@ class Versions:
 
 
 def _address(held: Held, table: Table) -> str:
-    """Where a version lies: as declared now, for a server may move, unless that is an engine of another kind."""
-    made = str(held.schema.get("engine", DEFAULT))
-    return table.engine if scheme(table.engine) == scheme(made) else made
+    """Where a version lies: files of ours stay; another engine's is looked for where it is declared to be now.
+
+    A server may move. If the engine is of another kind by now, the version is not there, and that is said.
+    """
+    return table.engine if _ENGINE in held.schema else DEFAULT
 
 
 def _check_nameable(table: Table, person: Sequence[str]) -> None:

@@ -62,6 +62,18 @@ def test_add_knows_a_table_by_another_address_of_the_same_server(tmp_path, postg
         discreet.open(project.folder).add(f"public.{name}", name="again", epsilon=1, engine=other)
 
 
+def test_a_private_table_is_not_added_as_public_by_another_address(tmp_path, postgres_address):
+    """A public table is read as it is, and no later step asks again whose it is."""
+    name = new_name("people")
+    execute(postgres_address, f"CREATE TABLE public.{name} AS SELECT 'secret' AS note, 1 AS age")
+    project = discreet.init(tmp_path / "project")
+    project.add(f"public.{name}", epsilon=1, engine=postgres_address)
+    discreet.open(project.folder).refresh(name)
+    other = postgres_address + ("&" if "?" in postgres_address else "?") + "connect_timeout=9"
+    with pytest.raises(UsageError, match="declared already"):
+        discreet.open(project.folder).add(f"public.{name}", name="again", public=True, engine=other)
+
+
 def test_a_view_of_a_function_is_the_table_that_it_reads(postgres_engine, postgres_address):
     """Or such a view is refused: nothing says which rows a function reads."""
     name = new_name("people")
@@ -86,4 +98,3 @@ def test_a_view_of_a_declared_table_is_a_table_of_our_own(tmp_path, postgres_add
     execute(postgres_address, f'CREATE VIEW public.{name}_v AS SELECT * FROM discreet."{made}"')
     with pytest.raises(UsageError):
         project.add(f"public.{name}_v", epsilon=1, engine=postgres_address)
-        discreet.open(project.folder).sql(f"SELECT count(*) FROM {name}_v").ask(epsilon=1)

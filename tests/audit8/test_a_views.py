@@ -14,7 +14,9 @@ from engines.postgres.server import NOWHERE, declared_rows, execute, new_name, p
 __all__ = ["postgres_address", "postgres_engine"]
 
 SCHEMA = Schema(
-    table="people", columns=(Number(name="age", type="integer", low=0, high=9),), unit=PrivacyUnit(person=("pid",), rows=1)
+    table="people",
+    columns=(Number(name="age", type="integer", low=0, high=9),),
+    unit=PrivacyUnit(person=("pid",), rows=1),
 )
 
 MIXING = {
@@ -43,5 +45,7 @@ def test_one_person_moves_one_row_or_the_view_is_refused(postgres_engine, postgr
             postgres_engine.declare(table, folder=NOWHERE, target=place, key=bytes(32), tag_key=bytes(32))
         except DiscreetError:
             return
-        found.append({tuple(sorted((k, str(v)) for k, v in row.items())) for row in declared_rows(postgres_address, place)})
+        found.append(
+            {tuple(sorted((k, str(v)) for k, v in row.items())) for row in declared_rows(postgres_address, place)}
+        )
     assert len(found[0] ^ found[1]) <= 1, f"one person moved {len(found[0] ^ found[1])} rows"

@@ -186,7 +186,6 @@ def test_the_ledger_is_sound_and_tells_no_cell(there, ask, capsys):
     assert code == 0 and "visits" in told
 
 
-@pytest.mark.xfail(strict=True, reason="a version's row holds the engine's address, with its user and host")
 @pytest.mark.parametrize("lying", ["postgres"], indirect=True)
 def test_the_ledger_tells_no_address(there, ask):
     ask("ledger", "export", str(there.folder / "rows.jsonl"))

@@ -69,10 +69,10 @@ def accepted(project, form):
 
 
 def texts(ground, project):
-    """Questions in which every accepted construct stands at every position."""
+    """Questions in which every accepted construct is summed, counted, met in a condition and a key."""
     if ground.name == "postgres":
-        for form in POSITIONS.values():
-            yield from (form.format(each, each) for each in accepted(project, form))
+        for form in ("aggregate", "count", "key"):
+            yield from (POSITIONS[form].format(each, each) for each in accepted(project, POSITIONS[form]))
         return
     for form, told in (
         ("aggregate", "sum({0})"),

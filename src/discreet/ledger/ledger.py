@@ -76,6 +76,11 @@ class Ledger:
         return self._journal.path
 
     @property
+    def shared(self) -> bool:
+        """Whether other machines use it, each with a project folder of its own."""
+        return self._journal.store.shared
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """What the owner should know about where the ledger lies."""
         return warnings_of(self._journal.store)

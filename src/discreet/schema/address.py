@@ -21,6 +21,16 @@ def scheme(address: str) -> str:
     return address.partition("://")[0]
 
 
+def kind(address: str) -> str:
+    """Which engine an address is of.
+
+    >>> kind("postgres://db/clinic"), kind("sc://lake")
+    ('postgresql', 'spark')
+    """
+    found = scheme(address)
+    return {"postgres": "postgresql", "sc": "spark"}.get(found, found)
+
+
 def check_address(address: object, *, where: str) -> str:
     """An address as it was written, where it is one and tells no secret."""
     if address == DEFAULT:
