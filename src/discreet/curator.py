@@ -82,7 +82,6 @@ class Curator:
         names = [table.name, *(step.name for step in path)]
         forgotten = self.ledger.refresh().tombstones(names)
         if keys is not None:
-            self._check_key(keys)
             source = {**source, MARK: keys.mark}
         making = engine.declare(
             table,
@@ -111,33 +110,23 @@ class Curator:
 
     @property
     def keys(self) -> PersonKeys:
-        """The keys by which persons are told apart and their rows picked; made when they are first needed."""
-        return PersonKeys.at(self.folder)
+        """The keys by which persons are told apart and their rows picked; made when they are first needed.
 
-    def _check_key(self, keys: PersonKeys) -> None:
-        """Refuse to go on under another key than before: the forgotten would come back, and joins find nobody."""
+        Under another key than before nothing goes on: the forgotten would come back, and joins find nobody.
+        """
         state = self.ledger.refresh()
         marks = {mark for tags in state.forgotten.values() for mark in tags.values()}
-        marks |= {
-            str(known.source[MARK])
-            for made in state.versions.values()
-            for known in made.values()
-            if MARK in known.source
-        }
-        if marks - {keys.mark}:
-            raise LedgerFault(
-                "persons.key is not the one that persons were told apart by before",
-                hint="bring persons.key back, beside the declared tables",
-            )
+        sources = [known.source for made in state.versions.values() for known in made.values()]
+        return PersonKeys.at(self.folder, known=marks | {str(one[MARK]) for one in sources if MARK in one})
 
     def forget(self, person: tuple[str, ...], tables: Sequence[str], *, lying: Sequence[tuple[str, str]]) -> int:
         """Erase a person from every version of these tables, and leave a tombstone. How many versions held them.
 
         `lying`: the addresses of the versions' engines, and their names there.
         """
-        self._check_key(self.keys)
-        tag = person_tag(person, self.keys.tags)
-        self.ledger.forget(tables, tag, key=self.keys.mark)
+        keys = self.keys
+        tag = person_tag(person, keys.tags)
+        self.ledger.forget(tables, tag, key=keys.mark)
         erase_counted(self.folder, tables, [tag], seal=self.ledger.seal)
         found = ((self.engine.at(address), name) for address, name in lying)
         return sum(engine.erase(engine.place(name, folder=self.folder), [tag]) for engine, name in found)

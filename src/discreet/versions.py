@@ -15,14 +15,15 @@ from typing import Any
 from discreet.curator import Curator, Version
 from discreet.declaring import refuse_second_budget
 from discreet.engines.counted import REACHED, reached
-from discreet.engines.engine import Making
+from discreet.engines.engine import Making, Tables
 from discreet.engines.fingerprint import fingerprint, trace_of
 from discreet.engines.header import Header
 from discreet.engines.person_keys import MARK
 from discreet.engines.public import load
-from discreet.errors import UsageError
+from discreet.errors import LedgerFault, UsageError
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.records import Version as Held
+from discreet.plan.relation import Scan
 from discreet.schema.address import DEFAULT, kind
 from discreet.schema.file import NAME, ProjectFile, plain, read_table
 from discreet.schema.path import path_of
@@ -43,12 +44,14 @@ _ENGINE = "engine"
 class Forgotten:
     """What forgetting a person erased. Exact: for the owner only.
 
-    `others`: further tables of the same population, in which nobody was forgotten.
+    `others`: further tables of the same population, in which nobody was forgotten. `missing`: versions that are not
+    where they were made, so that nobody could be erased from them; wherever they lie, they hold everybody.
     """
 
     tables: tuple[str, ...]
     exact_versions: int
     others: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,11 +146,23 @@ class Versions:
             for other in self.file.tables.values()
             if other.name not in tables and not other.public and other.population == table.population
         )
-        erased = self.curator.forget(tuple(person), tables, lying=[*self._lying(tables)])
-        return Forgotten(tables=tables, exact_versions=erased, others=others)
+        lying = {(held.table, held.number): place for held, place in self._lying(tables)}
+        missing = tuple(f"version {number} of {name}" for (name, number), place in lying.items() if self._gone(*place))
+        erased = self.curator.forget(tuple(person), tables, lying=list(lying.values()))
+        return Forgotten(tables=tables, exact_versions=erased, others=others, missing=missing)
 
-    def _lying(self, tables: Sequence[str]) -> Iterator[tuple[str, str]]:
-        """Where all versions of these tables lie: the addresses of their engines, and their names."""
+    def _gone(self, address: str, name: str) -> bool:
+        """Whether a version is not where it was made."""
+        engine = self.curator.engine.at(address)
+        place = engine.place(name, folder=self.curator.folder)
+        try:
+            engine.ready(Tables(files={Scan(table=name, version=1): place}, engine=address))
+        except LedgerFault:
+            return True
+        return False
+
+    def _lying(self, tables: Sequence[str]) -> Iterator[tuple[Held, tuple[str, str]]]:
+        """All versions of these tables and where they lie: the addresses of their engines, and their names there."""
         for name in tables:
             table = self.file.table(name)
             for held in self.ledger.state.versions.get(name, {}).values():
@@ -157,7 +172,7 @@ class Versions:
                         f"version {held.number} of {name!r} lies on {made}, which {NAME} does not name any more",
                         hint=f"name that engine again for [tables.{name}], and forget; then change it back",
                     )
-                yield _address(held, table), held.file
+                yield held, (_address(held, table), held.file)
 
     def _catch_up(self, table: Table, held: Held) -> None:
         """Erase from a file of ours whom another machine that shares the ledger has forgotten since."""

@@ -37,24 +37,3 @@ def test_versions_of_an_engine_that_was_left_are_erased_too(tmp_path, postgres_a
         if any(tag in column.to_pylist() for column in pq.read_table(file).columns)
     ]
     assert (left, done.exact_versions) == ([], 2)
-
-
-def test_nobody_is_said_to_be_forgotten_where_tags_are_gone(tmp_path, postgres_address):
-    """Without the table of tags nobody can be found: that is an error, not nobody."""
-    name = new_name("visits")
-    execute(
-        postgres_address,
-        f"CREATE TABLE public.{name} AS SELECT 'p' || g AS pid, g AS age FROM generate_series(0, 19) AS g",
-    )
-    project = discreet.init(tmp_path / "project")
-    project.add(f"public.{name}", name="visits", person="pid", rows_per_person=1, epsilon=1, engine=postgres_address)
-    project = discreet.open(project.folder)
-    project.refresh("visits")
-    made = project.ledger.state.versions["visits"][1].file
-    execute(postgres_address, f'DROP TABLE discreet."{made}-tags"')
-    try:
-        told = project.forget("visits", ["p7"]).exact_versions
-    except discreet.errors.DiscreetError:
-        return
-    ((rows,),) = execute(postgres_address, f'SELECT count(*) FROM discreet."{made}"')
-    assert rows == 19, f"told {told}, and all {rows} rows are there"

@@ -60,7 +60,5 @@ def test_a_row_of_a_csv_table_does_not_change_other_rows(spark_engine, tmp_path)
 def _made(engine: SparkEngine, source, folder):
     schema = Schema(table="people", columns=(Number(name="age", type="integer", low=0, high=99),), unit=PrivacyUnit())
     place = engine.place(f"{source}.lake", folder=folder)
-    engine.declare(
-        Table(schema=schema, source=source, population="people", budget=None), folder=folder, target=place
-    )
+    engine.declare(Table(schema=schema, source=source, population="people", budget=None), folder=folder, target=place)
     return stored(place)

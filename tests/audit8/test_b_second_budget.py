@@ -63,7 +63,9 @@ def test_one_file_by_two_addresses_of_one_engine(folder, tmp_path):
     assert answered(folder, "one") == 1
     os.utime(folder / "people.parquet", (1, 1))
     with (folder / "discreet.toml").open("a") as stream:
-        stream.write(DECLARED.format(name="two", source="people.parquet", engine=f"spark://local?declared={tmp_path}/x"))
+        stream.write(
+            DECLARED.format(name="two", source="people.parquet", engine=f"spark://local?declared={tmp_path}/x")
+        )
     assert answered(folder, "two") == 0, "the same file has a second budget"
 
 

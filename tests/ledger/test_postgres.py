@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 from fractions import Fraction
 from pathlib import Path
+from urllib.parse import quote
 
 import psycopg
 import pytest
 
 from discreet.errors import LedgerFault, LedgerTampered, UsageError
-from discreet.ledger import postgres
+from discreet.ledger import postgres, postgres_tables
 from discreet.ledger.ledger import Ledger
+from discreet.ledger.moving import move
 from discreet.ledger.postgres import PostgresStore
+from discreet.ledger.repair import adopt
 from discreet.ledger.where import Address
-from ledger.ledgers import ask, guarantee, laplace, make
+from ledger.ledgers import ask, guarantee, laplace, make, people
 
 
 @pytest.fixture
@@ -214,7 +218,9 @@ def test_settings_of_the_address_are_seen(ledger: Ledger, address: Address, told
 
 
 def test_waiting_for_another_writer_ends(ledger: Ledger, address: Address, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(postgres, "_SETTINGS", "SELECT set_config('lock_timeout', '50ms', true)")
+    told = f"'lock_timeout', '{postgres.WAIT_S}s'"
+    assert told in postgres._SETTINGS
+    monkeypatch.setattr(postgres, "_SETTINGS", postgres._SETTINGS.replace(told, "'lock_timeout', '50ms'"))
     holder = PostgresStore.open(address)
     holder.begin()
     with pytest.raises(LedgerFault, match="does not let go"):
@@ -467,3 +473,32 @@ def test_pages(ledger: Ledger, address: Address, monkeypatch: pytest.MonkeyPatch
         assert again.state.seq == ledger.state.seq
         assert len(list(again.entries())) == ledger.state.seq
         assert len(list(again._journal.store.payloads())) == 4
+
+
+@pytest.mark.parametrize("name", ["per%cent", "%s", "%(x)s", 'quo"te', "quo'te", "a@b", "$$", "white space"])
+@pytest.mark.parametrize("moved", [False, True])
+def test_a_schema_may_have_any_name(postgres: str, tmp_path: Path, state_folder: Path, name: str, moved: bool):
+    """Made or moved there, charged, answered, read again and repaired."""
+    name += secrets.token_hex(4)
+    schema = postgres_tables.quoted(name)
+    told = f"-csearch_path={schema}".replace("\\", "\\\\").replace(" ", "\\ ")
+    address = Address(url=f"{postgres}{'&' if '?' in postgres else '?'}options={quote(told, safe='')}")
+    with psycopg.connect(postgres, autocommit=True) as admin:
+        admin.execute(f"CREATE SCHEMA {schema}")
+        try:
+            with make(tmp_path / "ledger.db" if moved else address) as ledger:
+                ledger.store(ask(ledger, laplace("0.5")).id, "first")
+            if moved:
+                move(tmp_path / "ledger.db", address)
+            with Ledger.open(address) as ledger:
+                made = ask(ledger, laplace("0.5"), region=people(1))
+                ledger.store(made.id, "second")
+                assert ledger.answer(made.id) == "second" and spent(ledger) == 1
+                assert ledger.verify().sound
+            shutil.rmtree(state_folder)
+            adopt(address, None, alone=True)
+            with Ledger.open(address) as ledger:
+                assert ledger.verify().sound and ledger.standing("patients").remaining.epsilon == 0
+            assert admin.execute("SELECT to_regclass(%s)", (postgres_tables.table(name, "entries"),)).fetchone()[0]
+        finally:
+            admin.execute(f"DROP SCHEMA {schema} CASCADE")

@@ -20,7 +20,7 @@ from discreet.sql.write import PLACE, Names, Writer, key_name
 DIALECT = Spark()
 
 #: Questions in one job.
-PACKED = 30
+PACKED = 10
 
 
 @dataclass(frozen=True, kw_only=True)

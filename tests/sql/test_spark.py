@@ -125,6 +125,7 @@ def grown(grow, inner):
     return inner
 
 
+@pytest.mark.fuzz  # a minute of planning
 def test_what_is_as_deep_and_as_large_as_allowed_still_runs(spark, tmp_path):
     """Parser, analyzer and planner take the last one that is not refused, and in reasonable time."""
     largest = [grown(grow, NUMBERS[4]) for grow in GROWING.values()]

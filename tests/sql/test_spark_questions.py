@@ -9,7 +9,8 @@ from laws import test_neighbours
 from laws.worlds import loud_worlds, worlds
 from sql.packed import Packed
 
-pytestmark = [*spark_tests[:1], pytest.mark.timeout(900)]  # hundreds of questions, thirty to a job
+#: Hundreds of questions, ten to a job. In the plain suite engines/conformance asks a covering few.
+pytestmark = [*spark_tests[:1], pytest.mark.fuzz, pytest.mark.timeout(3600)]
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from discreet.plan.statistics import statistic_name
 from discreet.sql.asked import Output
 from discreet.sql.dialects import dialect_at
 from discreet.sql.emit import Emitter
-from discreet.sql.write import SHOWN, Writer
+from discreet.sql.write import Writer, shown
 
 
 def explain(
@@ -204,7 +204,8 @@ def _sql(quoted: Quote) -> list[str]:
     """The SQL of each step, without path or key."""
     found = []
     region = quoted.price.region
-    writer = Writer(emitter=Emitter(dialect=dialect_at(quoted.version.engine)), names=SHOWN)
+    dialect = dialect_at(quoted.version.engine)
+    writer = Writer(emitter=Emitter(dialect=dialect), names=shown(dialect))
     for step in quoted.price.steps:
         if isinstance(step, Discover):
             found.append(writer.keys(step.plan, step.keys, region, persons=step.persons))

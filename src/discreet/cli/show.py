@@ -194,7 +194,15 @@ def forgotten(erased: Forgotten) -> tuple[dict[str, Any], str]:
         text += "\n  nobody by that name was there: look whether it is spelled as in the source"
     if erased.others:
         text += f"\n  other tables of the same people, in which nothing was erased: {', '.join(erased.others)}"
-    data = {"tables": list(erased.tables), "versions": erased.exact_versions, "others": list(erased.others)}
+    if erased.missing:
+        listed = ", ".join(erased.missing)
+        text += f"\n  not there, so that nobody was erased from them; if copies lie elsewhere, delete them: {listed}"
+    data = {
+        "tables": list(erased.tables),
+        "versions": erased.exact_versions,
+        "others": list(erased.others),
+        "missing": list(erased.missing),
+    }
     return data, text
 
 

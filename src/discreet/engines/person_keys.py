@@ -8,14 +8,17 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from discreet.engines.ownership import KEY_BYTES
-from discreet.errors import ProjectError
+from discreet.errors import LedgerFault, ProjectError
 
 NAME = "persons.key"
+
+_BRING = f"bring it back, as .discreet/tables/{NAME}: from a backup, or from a machine that shares the ledger"
 
 #: Under which a version of a table of persons says which keys it was made with.
 MARK = "persons"
@@ -34,10 +37,15 @@ class PersonKeys:
         return hashlib.sha256(b"mark " + self.tags).hexdigest()[:16]
 
     @staticmethod
-    def at(folder: Path) -> PersonKeys:
-        """The keys of the tables in `folder`, made when they are first needed, for their owner only."""
+    def at(folder: Path, *, known: Collection[str] = ()) -> PersonKeys:
+        """The keys of the tables in `folder`, made when they are first needed, for their owner only.
+
+        `known`: the marks of keys that were used before. Another one is refused, and none is made beside them.
+        """
         file = folder / NAME
         if not file.exists():
+            if known:
+                raise LedgerFault(f"{NAME}, by which persons were told apart before, is not here", hint=_BRING)
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             temporary = folder / f".{NAME}.{secrets.token_hex(8)}"
             handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -56,4 +64,7 @@ class PersonKeys:
             raise ProjectError(
                 f"{NAME}, beside the declared tables, cannot be read", hint="bring it back from a backup"
             )
-        return PersonKeys(rows=found[:KEY_BYTES], tags=found[KEY_BYTES:])
+        keys = PersonKeys(rows=found[:KEY_BYTES], tags=found[KEY_BYTES:])
+        if set(known) - {keys.mark}:
+            raise LedgerFault(f"{NAME} is not the one that persons were told apart by before", hint=_BRING)
+        return keys

@@ -46,16 +46,18 @@ _PAGE = 1000
 _LOCK = 0x44_4C_45_44
 _LEAST = -(2**63)
 
-#: What a transaction needs. `synchronous_commit` is raised to on; where it waits for more, that stays.
+#: What a transaction needs. `synchronous_commit` is raised to on; where it waits for more, that stays. Warnings are
+#: asked for, since one is all that tells of a standby that did not confirm, and a role may have them kept back.
 _SETTINGS = f"""SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit')
         WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true),
+    set_config('client_min_messages', 'warning', true),
     set_config('lock_timeout', '{WAIT_S}s', true),
     set_config('statement_timeout', '{2 * WAIT_S}s', true),
     set_config('idle_in_transaction_session_timeout', '{2 * WAIT_S}s', true)"""
 _READ_BACK = """SELECT current_setting('synchronous_commit') IN ('on', 'remote_apply'), current_setting('fsync') = 'on',
     current_setting('full_page_writes') = 'on', NOT pg_is_in_recovery(),
     current_setting('transaction_read_only') = 'off', current_setting('server_encoding') = 'UTF8',
-    current_setting('session_replication_role') = 'origin'"""
+    current_setting('session_replication_role') = 'origin', current_setting('client_min_messages') = 'warning'"""
 _NEEDS = (
     ("synchronous_commit is off", "so a charge might be lost"),
     ("fsync is off", "so a charge might be lost"),
@@ -64,6 +66,7 @@ _NEEDS = (
     ("its transactions are read-only", "so nothing can be charged"),
     ("its encoding is not UTF8", "so the ledger would not read as it was written"),
     ("it skips triggers", "so the ledger's own rules would not hold"),
+    ("it keeps its warnings back", "so a charge might be lost"),
 )
 
 
@@ -182,7 +185,8 @@ class PostgresStore:
         parts = ", ".join(f"w{number} AS ({text})" for number, (text, _) in enumerate(writes))
         with faults():
             if rows.replace:
-                self._connection.execute(f"DELETE FROM {self._table('segments')}")  # an update could not let one fall
+                # An update could not let one fall.
+                self._connection.execute(f"DELETE FROM {self._table('segments')}", ())
             self._connection.execute(f"WITH {parts} SELECT 1", [value for _, row in writes for value in row])
 
     def restore(self, entries: Iterable[Entry], rows: Rows, payloads: Iterable[tuple[str, str, str]]) -> None:
@@ -271,10 +275,11 @@ class PostgresStore:
                 raise LedgerFault(f"the ledger's server cannot be used: {what}, {why}")
 
     def _table(self, name: str) -> str:
-        return postgres_tables.table(self._schema, name)
+        """A table's name in a statement with parameters, empty as they may be: there a % is written twice."""
+        return postgres_tables.table(self._schema, name).replace("%", "%%")
 
     def _all(self, table: str, order: str) -> list[tuple[Any, ...]]:
-        return self._connection.execute(f"SELECT * FROM {self._table(table)} ORDER BY {order}").fetchall()
+        return self._connection.execute(f"SELECT * FROM {self._table(table)} ORDER BY {order}", ()).fetchall()
 
     def _insert(self, table: str, row: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
         return f"INSERT INTO {self._table(table)} VALUES ({_marks(len(row))})", row

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Set
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+from urllib.parse import quote, urlencode
 
 from discreet.errors import UsageError
+from discreet.schema.address import SETTINGS, take_apart
 
 _SCHEMES = ("postgresql", "postgres")
-_SECRET = ("user", "password", "sslpassword")
-_PLACE = ("host", "hostaddr", "port", "dbname", "service", "options")
+_PLACE = frozenset({"host", "hostaddr", "port", "dbname", "service", "options"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,24 +23,28 @@ class Address:
 
     def __post_init__(self) -> None:
         try:
-            parts = urlsplit(self.url)
-            sound = parts.scheme in _SCHEMES and (parts.port or 1) > 0 and self.url.isprintable()
+            parts = take_apart(self.url) if is_address(self.url) else None
         except ValueError:
-            sound = False
-        if not sound:
+            parts = None
+        if parts is None:
             raise UsageError(
-                "this is no address of a PostgreSQL database", hint="ledger = postgresql://user@host:5432/database"
+                "this is no address of a PostgreSQL database",
+                hint="ledger = postgresql://user@host:5432/database; other signs in a name are written as %23",
+            )
+        if parts.tells_unknown:
+            raise UsageError(
+                "the ledger's address has a setting that may not stand in it: it could be a secret",
+                hint=f"these may: {', '.join(sorted(parts.allowed))}",
             )
 
     @property
     def tells_password(self) -> bool:
-        """Whether a password stands in it.
+        """Whether a password, or another secret, stands in it.
 
         >>> Address(url="postgresql://ann:secret@db/books").tells_password
         True
         """
-        parts = urlsplit(self.url)
-        return bool(parts.password) or "password" in dict(parse_qsl(parts.query))
+        return take_apart(self.url).tells_secret
 
     @property
     def name(self) -> str:
@@ -49,18 +53,17 @@ class Address:
         >>> Address(url="postgres://ann:secret@db:5432/books?sslmode=require&password=x").name
         'postgresql://db:5432/books?sslmode=require'
         """
-        return self._without(lambda key: key in _SECRET)
+        return self._with(SETTINGS)
 
     @property
     def place(self) -> str:
         """Server, database and schema alone."""
-        return self._without(lambda key: key not in _PLACE)
+        return self._with(_PLACE)
 
-    def _without(self, leave: Callable[[str], bool]) -> str:
-        parts = urlsplit(self.url)
-        server = parts.netloc.rpartition("@")[2]
-        told = [(key, value) for key, value in parse_qsl(parts.query) if not leave(key)]
-        return f"postgresql://{server}{parts.path}" + (f"?{urlencode(told, quote_via=quote)}" if told else "")
+    def _with(self, shown: Set[str]) -> str:
+        parts = take_apart(self.url)
+        told = [(key, value) for key, value in parts.settings if key in shown and value]
+        return f"postgresql://{parts.servers}{parts.path}" + (f"?{urlencode(told, quote_via=quote)}" if told else "")
 
     def __str__(self) -> str:
         return self.name

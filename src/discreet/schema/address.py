@@ -1,15 +1,82 @@
-"""The address of an engine, as discreet.toml says it. No password may stand in it: the file is read by many."""
+"""Addresses of engines and ledgers, as discreet.toml says them. No password may stand there: many read the file.
+
+Guarantee: what `take_apart` returns is what PostgreSQL's library and Spark read, too; what shows parts of an address
+    (`ledger.where`) shows no password.
+Because: an address that they could read otherwise is refused. PostgreSQL's library looks for a name and a password up
+    to an @ that comes before any slash, past # and ?, where a URL ends its host; so neither of them may come before an
+    @, and an @ stands at no other place. Settings are shown and kept by a list of those that hold no secret.
+"""
 
 from __future__ import annotations
 
-from urllib.parse import parse_qsl, urlsplit
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from urllib.parse import unquote
 
 from discreet.errors import SchemaError
 
 DEFAULT = "duckdb"
 
-_SCHEMES = ("postgresql", "postgres", "spark", "sc")
-_SECRETS = ("password", "sslpassword", "token", "passfile")
+_POSTGRES = ("postgresql", "postgres")
+_SCHEMES = (*_POSTGRES, "spark", "sc")
+
+#: Settings of PostgreSQL's library that may stand in an address, and who comes. Files are named, never their contents.
+USER = "user"
+SETTINGS = frozenset({
+    "application_name", "channel_binding", "connect_timeout", "dbname", "fallback_application_name", "gssencmode",
+    "host", "hostaddr", "keepalives", "keepalives_count", "keepalives_idle", "keepalives_interval", "krbsrvname",
+    "load_balance_hosts", "options", "port", "require_auth", "requirepeer", "service", "ssl_max_protocol_version",
+    "ssl_min_protocol_version", "sslcert", "sslcertmode", "sslcrl", "sslcrldir", "sslkey", "sslmode",
+    "sslnegotiation", "sslrootcert", "sslsni", "target_session_attrs", "tcp_user_timeout",
+})  # fmt: skip
+_SPARK_SETTINGS = frozenset({"declared"})
+#: What Spark Connect takes behind semicolons.
+_CONNECT_SETTINGS = frozenset({"use_ssl", "user_id"})
+SECRETS = frozenset({
+    "oauth_client_secret", "passfile", "password", "scram_client_key", "scram_server_key", "sslpassword", "token",
+})  # fmt: skip
+
+_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_HOST = re.compile(r"((?:[\w.~-]|%2[Ff])*|\[[\w:.%]+\])(?::([0-9]{0,5}))?")
+_SPARK_HOST = re.compile(r"([A-Za-z0-9._-]+)(?::([0-9]{1,5}))?")
+#: Signs of an address inside a value, where a password could follow.
+_ODD = re.compile(r"[@#?;=]|://")
+#: Settings that an application made up are told by their dot, and may be keys.
+_OWN_OPTION = re.compile(r"(?:-c|--)\s*[\w-]+\.")
+#: A folder of a lake: a path, or a store, perhaps a container of it, and a path.
+_FOLDER = re.compile(
+    r"(?:[A-Za-z][A-Za-z0-9+.-]*:(?://(?:[\w.$-]+@)?[\w.-]*(?::[0-9]{1,5})?)?)?(?:/[^@?#;]*|[^@?#;:]*)"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """An address, taken apart. `servers` and `path` are as written; user, password and settings are decoded."""
+
+    scheme: str
+    user: str = field(repr=False)
+    password: str = field(repr=False)
+    servers: str
+    path: str
+    settings: tuple[tuple[str, str], ...] = field(repr=False)
+
+    @property
+    def tells_secret(self) -> bool:
+        """Whether a password, or another secret, stands in it."""
+        return bool(self.password) or ":" in self.user or any(key in SECRETS for key, _ in self.settings)
+
+    @property
+    def tells_unknown(self) -> bool:
+        """Whether it has a setting that is neither known to be harmless nor a secret."""
+        return any(key not in self.allowed and key not in SECRETS for key, _ in self.settings)
+
+    @property
+    def allowed(self) -> frozenset[str]:
+        """The settings that may stand in discreet.toml."""
+        if self.scheme in _POSTGRES:
+            return SETTINGS | {USER}
+        return _SPARK_SETTINGS | _CONNECT_SETTINGS if self.scheme == "sc" else _SPARK_SETTINGS
 
 
 def scheme(address: str) -> str:
@@ -36,23 +103,102 @@ def check_address(address: object, *, where: str) -> str:
     if address == DEFAULT:
         return DEFAULT
     try:
-        sound = isinstance(address, str) and address.isprintable() and scheme(address) in _SCHEMES
-        parts = urlsplit(str(address))
-        sound = sound and bool(parts.netloc or parts.query or parts.path) and (parts.port or 1) > 0
+        parts = take_apart(address) if isinstance(address, str) else None
     except ValueError:
-        sound = False
-    if not sound:
+        parts = None
+    if parts is None or not (parts.servers or parts.path or parts.settings):
         raise SchemaError(
-            f"{where} engine is not one that is known",
-            hint='engine = "duckdb", "postgresql://user@host:5432/database", "spark://local", "spark://host:7077" or "sc://host"',
+            f"{where} engine is not one that is known, or has signs in it that an address must not have",
+            hint='engine = "duckdb", "postgresql://user@host:5432/database", "spark://local", "spark://host:7077" or'
+            ' "sc://host"; other signs in a name are written as %23 and the like',
         )
-    if parts.password or _told(parts.query) & set(_SECRETS) or _told(parts.path.replace(";", "&")) & set(_SECRETS):
+    if parts.tells_secret:
         raise SchemaError(
             f"{where} engine holds a password, and discreet.toml is no place for one",
-            hint="PGPASSWORD or ~/.pgpass for PostgreSQL; SPARK_REMOTE_TOKEN for Spark Connect",
+            hint="PGPASSWORD or ~/.pgpass for PostgreSQL; SPARK_CONNECT_AUTHENTICATE_TOKEN for Spark Connect",
+        )
+    if parts.tells_unknown:
+        raise SchemaError(
+            f"{where} engine has a setting that may not stand in discreet.toml: it could be a secret",
+            hint=f"these may: {', '.join(sorted(parts.allowed))}",
         )
     return str(address)
 
 
-def _told(settings: str) -> set[str]:
-    return {name.strip().lower() for name, _ in parse_qsl(settings.strip("/&"), keep_blank_values=True)}
+def take_apart(address: str) -> Parts:
+    """The parts of an address; ValueError where it is none, or could be read in two ways.
+
+    >>> take_apart("postgresql://ann@db:5432/clinic?sslmode=require")
+    Parts(scheme='postgresql', servers='db:5432', path='/clinic')
+    """
+    found, mark, rest = address.partition("://")
+    if not mark or found not in _SCHEMES or "#" in rest or any(map(_is_unwritten, rest)) or _PERCENT.search(rest):
+        raise ValueError("no address")
+    _decoded(rest)
+    head, _, query = rest.partition("?")
+    if found in _POSTGRES:
+        return _postgres(found, head, query)
+    return _spark(found, head, query)
+
+
+def _postgres(found: str, head: str, query: str) -> Parts:
+    front, slash, name = head.partition("/")
+    who, _, servers = front.rpartition("@")
+    user, _, password = who.partition(":")
+    settings = tuple(_settings(query, "&"))
+    values = [value for key, value in settings if key not in SECRETS and key not in (USER, "options")]
+    if "@" in who or "@" in name or "@" in query or not all(_is_host(one, _HOST) for one in servers.split(",")):
+        raise ValueError("an @, or a host, that could be read in two ways")
+    if any(map(_ODD.search, [_decoded(name), *values])) or any(":" in value for key, value in settings if key == USER):
+        raise ValueError("a setting that is an address of its own")
+    if any(_OWN_OPTION.search(value.replace("\\", "")) for key, value in settings if key == "options"):
+        raise ValueError("an application's own setting")
+    return Parts(
+        scheme=found,
+        user=_decoded(user),
+        password=_decoded(password),
+        servers=servers,
+        path=slash + name,
+        settings=settings,
+    )
+
+
+def _spark(found: str, head: str, query: str) -> Parts:
+    front, semicolon, parameters = head.partition(";")
+    servers = front.removesuffix("/")
+    if not all(_is_host(one, _SPARK_HOST) for one in servers.split(",")) or (semicolon and found != "sc"):
+        raise ValueError("a host that is none")
+    told = tuple(_settings(parameters, ";"))
+    more = tuple(_settings(query, "&"))
+    if any(key in _CONNECT_SETTINGS for key, _ in more) or any(key in _SPARK_SETTINGS for key, _ in told):
+        raise ValueError("a setting at the other's place")
+    if not all(_FOLDER.fullmatch(value) for key, value in more if key == "declared"):
+        raise ValueError("a folder with a password, or none")
+    if any(re.search(r"[:?#;=]", value) for key, value in told if key in _CONNECT_SETTINGS):
+        raise ValueError("a setting that is an address of its own")
+    return Parts(scheme=found, user="", password="", servers=servers, path="", settings=told + more)
+
+
+def _settings(text: str, between: str) -> Iterator[tuple[str, str]]:
+    """Names and values, decoded as PostgreSQL's library does: a plus is a plus."""
+    for piece in text.split(between) if text else ():
+        key, sign, value = piece.partition("=")
+        if not key or not sign:
+            raise ValueError("a setting without a value")
+        yield _decoded(key), _decoded(value)
+
+
+def _decoded(text: str) -> str:
+    found = unquote(text, errors="strict")  # UnicodeDecodeError is a ValueError
+    if not found.isprintable():
+        raise ValueError("a sign that cannot be shown")
+    return found
+
+
+def _is_host(text: str, host: re.Pattern[str]) -> bool:
+    found = host.fullmatch(text)
+    return found is not None and (not found[2] or 0 < int(found[2]) < 2**16)
+
+
+def _is_unwritten(sign: str) -> bool:
+    return sign.isspace() or not sign.isprintable()

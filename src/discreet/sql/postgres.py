@@ -30,7 +30,6 @@ SESSION = {
     "IntervalStyle": "postgres",
     "extra_float_digits": "1",  # floats by their shortest text
     "bytea_output": "hex",
-    "lc_messages": "C",
     "client_encoding": "UTF8",
     "transform_null_equals": "off",
     "array_nulls": "on",

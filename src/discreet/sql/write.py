@@ -18,7 +18,7 @@ from discreet.plan.predicate import TRUE, Every, Predicate, within
 from discreet.plan.relation import Filter, JoinPerson, JoinPublic, PerPerson, Plan, Scan, base
 from discreet.plan.statistics import Distinct, Highest, Inner, Lowest, Mean, Persons, Rows, Statistic, Sum
 from discreet.schema.unit import OURS
-from discreet.sql.dialect import Dialect, identifier
+from discreet.sql.dialect import Dialect
 from discreet.sql.emit import Emitter
 
 #: What the declared table calls the number of a row's person.
@@ -49,17 +49,13 @@ def key_name(number: int) -> str:
     return f"{OURS}key {number}"
 
 
-def shown(scan: Scan) -> str:
-    """A table by its own name."""
-    return identifier(scan.table)
-
-
-#: For explain: no path, no key.
-SHOWN = Names(
-    scan=shown,
-    persons=lambda scan: identifier(f"persons of {scan.table}"),
-    public=lambda join: identifier(join.table),
-)
+def shown(dialect: Dialect) -> Names:
+    """Tables by their own names, for explain: no path, no key."""
+    return Names(
+        scan=lambda scan: dialect.identifier(scan.table),
+        persons=lambda scan: dialect.identifier(f"persons of {scan.table}"),
+        public=lambda join: dialect.identifier(join.table),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

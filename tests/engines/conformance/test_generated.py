@@ -3,6 +3,7 @@
 DuckDB and PostgreSQL take them one by one; for Spark many small tables are the columns of one.
 """
 
+import math
 from dataclasses import replace
 
 import pyarrow as pa
@@ -51,7 +52,8 @@ def _coded(places, ground, schema, cells):
         where = Tables(files=dict.fromkeys(scans(cells.plan), place))
         within = region(cells) if each is ground else Region.whole()
         found = each.engine.coded(cells.plan, axes, within, tables=where)
-        said.append(sorted(zip(*(column.tolist() for column in found.exact_columns), strict=True)))
+        few = tuple(range(len(axes)))[: 2 if math.prod(axis.size for axis in axes) > 10**6 else 3]
+        said.append([found.count(places).tolist() for places in ((), few[:1], few)])
     assert not axes or said[0] == said[1], axes
 
 

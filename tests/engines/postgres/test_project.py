@@ -111,6 +111,21 @@ def test_what_goes_wrong_has_its_exit_code_and_costs_what_it_should(
     assert spent(project) == before, "none of these was charged"
 
 
+def test_nobody_is_said_to_be_forgotten_where_tags_are_gone(project, postgres_address, capsys):
+    """Without the table of tags nobody can be found: that is a fault, not nobody."""
+    project.refresh("visits")
+    made = project.ledger.state.versions["visits"][1].file
+    execute(postgres_address, f'DROP TABLE discreet."{made}-tags"')
+    code, err = outcome(say(capsys, project.folder, "forget", "visits", "p7"))
+    assert (code, "nobody can be erased from" in err) == (5, True)
+    execute(postgres_address, f'DROP TABLE discreet."{made}"')
+    code, err = outcome(say(capsys, project.folder, "refresh", "visits"))
+    assert code == 0
+    newest = project.ledger.refresh().versions["visits"][2].file
+    ((persons,),) = execute(postgres_address, f'SELECT count(*) FROM discreet."{newest}-tags"')
+    assert persons == 39, "the tombstone was written"
+
+
 def test_names_as_long_as_the_server_has_them(tmp_path, postgres_address):
     """A join calls them by longer ones, of which the server would cut off all that tells two apart."""
     first, second = "é" * 31 + "x", "é" * 31 + "y"

@@ -76,8 +76,8 @@ def test_known_again(made, postgres_engine, postgres_address):
     view, both, other = new_name("view"), new_name("both"), new_name("renamed")
     execute(
         postgres_address,
-        f"CREATE VIEW {view} AS SELECT * FROM {name}",
-        f"CREATE VIEW {both} AS SELECT a.age FROM {name} AS a, {table.source} AS b",
+        f"CREATE MATERIALIZED VIEW {view} AS SELECT * FROM {name}",
+        f"CREATE MATERIALIZED VIEW {both} AS SELECT a.age FROM {name} AS a, {table.source} AS b",
     )
     trace = lambda source: postgres_engine.trace(source, folder=NOWHERE)  # noqa: E731
     first = trace(name)
@@ -124,6 +124,21 @@ def test_a_version_that_is_gone(made, engine, postgres_address):
         engine.ready(lying(CELLS.plan, place))
     with pytest.raises(LedgerFault):
         engine.persons(place)
+    with pytest.raises(LedgerFault, match="-tags is not in schema discreet any more, so nobody can be erased"):
+        engine.erase(place, [bytes(32)])
+    execute(postgres_address, f'DROP TABLE discreet."{place.name}"')
+    assert engine.erase(place, [bytes(32)]) == 0, "nobody is in a table that is gone"
+
+
+def test_tags_without_their_table_are_not_erased_either(made, engine, postgres_address):
+    table, _ = made
+    place = engine.place(new_name("made"), folder=NOWHERE)
+    schema = replace(SCHEMA, unit=PrivacyUnit(person=("who",), rows=2))
+    engine.declare(replace(table, schema=schema), folder=NOWHERE, target=place, key=KEY, tag_key=TAG_KEY)
+    execute(postgres_address, f'DROP TABLE discreet."{place.name}"')
+    with pytest.raises(LedgerFault, match=f"{place.name} is not in schema") as told:
+        engine.erase(place, [bytes(32)])
+    assert told.value.exit_code == 5
 
 
 def test_drift(made, engine, postgres_address):

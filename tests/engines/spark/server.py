@@ -5,7 +5,6 @@ fail: `./do test` installs it.
 """
 
 import json
-import os
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -14,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from discreet.engines.spark import session as session_module
 from discreet.engines.spark.engine import SparkEngine
 from discreet.engines.stored import PERSON
 
@@ -38,15 +38,10 @@ def engine() -> SparkEngine:
 
 
 def start(found: SparkEngine):
-    """Start its session. Java takes over a file as its standard error, for good; Python only while it starts."""
-    before = os.dup(2)
-    with log().open("a") as stream:
-        os.dup2(stream.fileno(), 2)
-        try:
-            session = found.session()
-        finally:
-            os.dup2(before, 2)
-            os.close(before)
+    """Start its session. What its Java says goes to a file, not to nowhere, so that it can be searched."""
+    log().touch()
+    session_module.VOICE = str(log())
+    session = found.session()
     session.conf.set("spark.sql.shuffle.partitions", "4")
     return session
 

@@ -21,7 +21,7 @@ from discreet.engines.postgres.conversion import Kind, raw_sql, takes, value_sql
 from discreet.engines.postgres.keyed import kept_sql, secret_sql, tag_sql
 from discreet.engines.postgres.reach import Reach, reach
 from discreet.engines.postgres.session import Session
-from discreet.engines.postgres.source import Source, execute, named, rows
+from discreet.engines.postgres.source import Source, execute, named, rows, stored
 from discreet.engines.postgres.tables import beside, check_names, create, stored_type
 from discreet.engines.select import Forms, select_sql
 from discreet.engines.stored import check_declarable
@@ -78,7 +78,7 @@ def check_columns(schema: Schema) -> None:
 
 def _code(session: Session, schema: Schema, source: Source, found: Reach | None) -> None:
     """The temporary table `coded`: of each row its codes, what is told of it, and its persons' keys."""
-    held = [source.columns[source.place(column.name)] for column in schema.columns]
+    held = [stored(source.columns[source.place(column.name)], source) for column in schema.columns]
     kinds = [_kind(column, one.kind, one.type, source) for column, one in zip(schema.columns, held, strict=True)]
     values = [value_sql(f"s.{identifier(one.name)}", kind) for one, kind in zip(held, kinds, strict=True)]
     lists, given = _lists(schema)
@@ -113,7 +113,7 @@ def _kind(column: Column, kind: Kind | None, type_: str, source: Source) -> Kind
     if kind is None or not takes(column, kind):
         raise SchemaError(
             f"column {column.name!r} is declared {type_name(column)}, and {source.shown} holds {type_} there",
-            hint="declare another type, or convert it in a view",
+            hint="declare another type, or convert it in a materialized view",
         )
     return kind
 

@@ -79,7 +79,7 @@ def _sentence(code: str, shown: str = "") -> UsageError:
         if told := _SENTENCES.get(code[:length]):
             return UsageError(told[0], hint=told[1])
     what = f"{shown} could not be read to its end" if shown else "the PostgreSQL server failed"
-    return UsageError(what, hint="where it is a view, one of its own expressions may fail on a row" if shown else "")
+    return UsageError(what, hint="the server's log says why" if shown else "")
 
 
 @contextmanager

@@ -45,7 +45,7 @@ def _forms(held: Held, source: Source) -> tuple[str, str]:
     if held.kind is None:
         raise SchemaError(
             f"column {held.name!r} of {source.shown} holds {held.type}, of which no column can be made",
-            hint="convert it in a view",
+            hint="convert it in a materialized view",
         )
     value = value_sql(f"s.{identifier(held.name)}", held.kind)
     if held.kind not in ("date", "timestamp"):

@@ -15,7 +15,7 @@ from discreet.engines.conversion import DAMAGED
 from discreet.engines.ownership import Ownership
 from discreet.engines.postgres.conversion import MOST_BYTES
 from discreet.engines.postgres.session import Session
-from discreet.engines.postgres.source import Held, Source
+from discreet.engines.postgres.source import Held, Source, stored
 from discreet.errors import SchemaError
 from discreet.sql.dialect import identifier, quoted
 
@@ -73,7 +73,7 @@ def _link(session: Session, found: Reach, source: Source, on: tuple[str, ...], *
 
 def key_of(source: Source, columns: Iterable[str]) -> tuple[str, ...]:
     """These columns of the source s as the texts of a key."""
-    held = [source.columns[source.place(column)] for column in columns]
+    held = [stored(source.columns[source.place(column)], source) for column in columns]
     return tuple(_text(one, source) for one in held)
 
 
@@ -83,7 +83,7 @@ def _text(held: Held, source: Source) -> str:
         texts = held.kind == "text"
         raise SchemaError(
             f"{held.name!r} of {source.shown} holds {held.type}, and whose a row is must be exact",
-            hint='its texts are equal where their bytes are not: write lower(…), or a column COLLATE "C", into a view'
+            hint='its texts are equal where their bytes are not: write lower(…), or a column COLLATE "C", into a table'
             if texts
             else "write ids as text or as whole numbers",
         )

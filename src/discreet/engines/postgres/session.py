@@ -45,7 +45,7 @@ SPILL_GB = 50
 _MOST_KEPT = 8
 
 #: Of other sessions' settings we need these: meanings. (Messages are never shown, whatever their language.)
-_SETTINGS = {name: value for name, value in SESSION.items() if name not in ("lc_messages", "client_encoding")}
+_SETTINGS = {name: value for name, value in SESSION.items() if name != "client_encoding"}
 #: Set where the role may. Parameters, among them the keys of persons, then stay out of the server's log.
 _WISHES = {
     "log_parameter_max_length": "0",

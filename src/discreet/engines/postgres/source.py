@@ -14,14 +14,14 @@ from discreet.engines.header import Header
 from discreet.engines.place import Relation
 from discreet.engines.postgres.conversion import Kind, kind_of
 from discreet.engines.postgres.session import Session
-from discreet.errors import UsageError
+from discreet.errors import SchemaError, UsageError
 from discreet.schema.schema import closest
 from discreet.sql.dialect import identifier
 
 #: The schema that declared tables lie in.
 OURS = "discreet"
 
-_KINDS = {"r": "table", "p": "partitioned table", "v": "view", "m": "materialized view"}
+_KINDS = {"r": "table", "p": "partitioned table", "m": "materialized view"}
 _PART = re.compile(r'"((?:[^"]|"")+)"|([^."]+)')
 
 #: Rows that are fetched together.
@@ -38,7 +38,7 @@ WITH RECURSIVE based AS (
   WHERE b.typtype = 'd'
 )
 SELECT a.attname::text, format_type(a.atttypid, a.atttypmod), t.typname::text, t.typtype::text,
-  n.nspname = 'pg_catalog', b.modifier, coalesce(c.collisdeterministic, true)
+  n.nspname = 'pg_catalog', b.modifier, coalesce(c.collisdeterministic, true), a.attgenerated = 'v'
 FROM based AS b
 JOIN pg_attribute AS a ON a.attrelid = $1 AND a.attnum = b.attnum
 JOIN pg_type AS t ON t.oid = b.oid JOIN pg_namespace AS n ON n.oid = t.typnamespace
@@ -47,21 +47,36 @@ WHERE b.typtype <> 'd'
 ORDER BY a.attnum
 """
 
+#: The schemas of all that a materialized view reads, through other views as well.
+_READ = """
+WITH RECURSIVE reached AS (
+  SELECT $1::oid AS oid
+  UNION
+  SELECT d.refobjid FROM reached JOIN pg_rewrite AS r ON r.ev_class = reached.oid AND r.ev_type = '1'
+  JOIN pg_depend AS d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid AND d.refclassid = 'pg_class'::regclass
+)
+SELECT DISTINCT c.relnamespace::regnamespace::text FROM reached JOIN pg_class AS c USING (oid)
+"""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Held:
-    """A column of the source. `kind`: None for what no column can be made of; `exact`: may name a person."""
+    """A column of the source. `kind`: None for what no column can be made of; `exact`: may name a person.
+
+    `computed`: nowhere stored, but computed when it is read, which may fail on a row.
+    """
 
     name: str
     type: str
     kind: Kind | None
     is_whole: bool
     exact: bool
+    computed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source(Header):
-    """A table, a view or a materialized view, as the owner wrote it, found."""
+    """A table, a partitioned table or a materialized view, as the owner wrote it, found."""
 
     oid: int
     relation: Relation
@@ -82,15 +97,38 @@ def named(relation: Relation) -> str:
 def find(session: Session, source: str) -> Source:
     """The source as the owner wrote it: `table`, found in the role's own search path, or `schema.table`."""
     relation, oid, kind = _found(session, source)
+    if kind == "v":
+        # A view computes its rows while we read: it may fail on one, mix all of them, or read what nobody can trace.
+        raise UsageError(
+            f"{source} is a view, whose rows are computed anew whenever they are read",
+            hint=f"CREATE MATERIALIZED VIEW … AS SELECT … FROM {named(relation)}, a person's rows from that person's "
+            "alone, and declare that",
+        )
     if kind not in _KINDS:
         what = "a foreign table" if kind == "f" else "no table"
         raise UsageError(f"{source} is {what}", hint="make a table or a materialized view of it, and declare that")
     if relation.schema == OURS:
-        raise UsageError(f"{source} is a table of Discreet's own", hint="declare the table that it was made from")
+        raise _own(source)
+    if kind == "m" and any(schema == OURS for (schema,) in rows(session, _READ, [oid])):
+        raise _own(source)
     _check_readable(session, source, relation, oid)
     columns = _columns(session, oid)
     names = tuple(column.name for column in columns)
     return Source(shown=source, names=names, oid=oid, relation=relation, columns=columns, lockable=kind != "m")
+
+
+def _own(source: str) -> UsageError:
+    return UsageError(f"{source} is a table of Discreet's own", hint="declare the table that it was made from")
+
+
+def stored(held: Held, source: Source) -> Held:
+    """The column, refused where it is computed when it is read: of one row its expression may make an error."""
+    if held.computed:
+        raise SchemaError(
+            f"{held.name!r} of {source.shown} is a virtual generated column, computed whenever it is read",
+            hint="make it STORED, or leave it out of the declaration",
+        )
+    return held
 
 
 def _check_readable(session: Session, source: str, relation: Relation, oid: int) -> None:
@@ -106,7 +144,7 @@ def _check_readable(session: Session, source: str, relation: Relation, oid: int)
     if hidden:
         raise UsageError(
             f"row-level security hides rows of {source} from this role",
-            hint="ALTER ROLE … BYPASSRLS, or declare a view that belongs to somebody who sees them all",
+            hint="ALTER ROLE … BYPASSRLS, or declare a materialized view that was made by somebody who sees them all",
         )
 
 
@@ -158,13 +196,13 @@ def _hint(name: str, schemas: Sequence[str], found: Sequence[Any]) -> str:
 def _columns(session: Session, oid: int) -> tuple[Held, ...]:
     """The columns in their order, domains as what they are made of."""
     found = []
-    for name, shown, type_, typtype, ours, modifier, deterministic in rows(session, _COLUMNS, [oid]):
+    for name, shown, type_, typtype, ours, modifier, deterministic, computed in rows(session, _COLUMNS, [oid]):
         own = type_ if ours or type_ == "citext" else ""
         kind: Kind | None = "text" if typtype == "e" else kind_of(own)
         whole = own in ("int2", "int4", "int8") or (own == "numeric" and modifier >= 4 and (modifier - 4) & 0x7FF == 0)
         texts = typtype == "e" or own in ("text", "varchar", "bpchar", "name", "uuid")
         exact = (whole or texts or own in ("bool", "date")) and deterministic
-        found.append(Held(name=name, type=shown, kind=kind, is_whole=whole, exact=exact))
+        found.append(Held(name=name, type=shown, kind=kind, is_whole=whole, exact=exact, computed=computed))
     return tuple(found)
 
 

@@ -10,7 +10,7 @@ from discreet.engines.postgres.faults import quietly
 from discreet.engines.postgres.session import LOCK_S, Session
 from discreet.engines.postgres.source import OURS, execute, named, rows
 from discreet.engines.stored import PERSON, storage
-from discreet.errors import SchemaError, UsageError
+from discreet.errors import LedgerFault, SchemaError, UsageError
 from discreet.schema.column import Column, Text
 from discreet.schema.schema import Schema
 from discreet.sql.dialect import identifier
@@ -49,7 +49,9 @@ def check_names(schema: Schema) -> None:
     """Refuse names that PostgreSQL would not take for a column."""
     for column in schema.columns:
         if column.name in _TAKEN:
-            raise SchemaError(f"PostgreSQL has no column that is called {column.name!r}", hint="rename it, in a view")
+            raise SchemaError(
+                f"PostgreSQL has no column that is called {column.name!r}", hint="rename it, in a materialized view"
+            )
 
 
 def prepare(session: Session) -> None:
@@ -142,10 +144,10 @@ def erase(session: Session, table: Relation, tags: Collection[bytes]) -> int:
         snapshot of anybody's can see them, and is run whether or not somebody was found: a second run
         finishes the work of one that broke off. ANALYZE replaces what common values were kept.
     """
-    with session.transaction(read_only=True, deadline_s=LOCK_S):
-        if table not in held(session, [table]):
-            return 0
     side = beside(table)
+    with session.transaction(read_only=True, deadline_s=LOCK_S):
+        if not _is_whole(session, table):
+            return 0
     with session.transaction(read_only=False, deadline_s=None):
         numbers = [
             row[0] for row in rows(session, f"SELECT number FROM {named(side)} WHERE tag = ANY($1)", [list(tags)])
@@ -154,6 +156,19 @@ def erase(session: Session, table: Relation, tags: Collection[bytes]) -> int:
             execute(session, f"DELETE FROM {named(relation)} WHERE {column} = ANY($1)", [numbers])
     tidy(session, (table, side))
     return len(numbers)
+
+
+def _is_whole(session: Session, table: Relation) -> bool:
+    """Whether both tables are there. One alone is a fault: rows without tags are somebody's, and none can say whose."""
+    names = {table.name, beside(table).name}
+    known = "SELECT relname::text FROM pg_class WHERE relnamespace = to_regnamespace($1) AND relname = ANY($2)"
+    found = {name for (name,) in rows(session, known, [OURS, list(names)])}
+    if found and found != names:
+        raise LedgerFault(
+            f"table {(names - found).pop()} is not in schema {OURS} any more, so nobody can be erased from its twin",
+            hint=f"bring it back, or drop {found.pop()} as well",
+        )
+    return bool(found)
 
 
 def tidy(session: Session, tables: Collection[Relation]) -> None:

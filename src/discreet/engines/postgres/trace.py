@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from discreet.engines.engine import Trace
 from discreet.engines.postgres.session import Session
 from discreet.engines.postgres.source import Source, rows
 
-#: The tables that a relation's rows come from: itself, what it inherits to, and, of a view, what it reads.
-_BASES = """
-WITH RECURSIVE reached AS (
-  SELECT $1::oid AS oid
+#: What a relation has to do with others: 'read' is itself and what a (materialized) view reads, 'heir' what those
+#: inherit to, partitions among them, 'parent' what any of these inherits from. Rules for writing read nothing.
+_REACHED = """
+WITH RECURSIVE reading AS (
+  SELECT DISTINCT r.ev_class, d.refobjid
+  FROM pg_rewrite AS r JOIN pg_depend AS d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid
+  WHERE r.ev_type = '1' AND d.refclassid = 'pg_class'::regclass AND d.refobjid <> r.ev_class
+), reached AS (
+  SELECT $1::oid AS oid, 'read' AS how
   UNION
-  SELECT found.oid FROM reached, LATERAL (
-    SELECT i.inhrelid AS oid FROM pg_inherits AS i WHERE i.inhparent = reached.oid
+  SELECT found.oid, found.how FROM reached, LATERAL (
+    SELECT refobjid AS oid, 'read' AS how FROM reading WHERE ev_class = reached.oid AND reached.how <> 'parent'
     UNION ALL
-    SELECT d.refobjid FROM pg_rewrite AS r JOIN pg_depend AS d ON d.objid = r.oid
-    WHERE r.ev_class = reached.oid AND d.classid = 'pg_rewrite'::regclass AND d.refclassid = 'pg_class'::regclass
+    SELECT inhrelid, 'heir' FROM pg_inherits WHERE inhparent = reached.oid AND reached.how <> 'parent'
+    UNION ALL
+    SELECT inhparent, 'parent' FROM pg_inherits WHERE inhrelid = reached.oid
   ) AS found
 )
-SELECT c.oid::bigint, c.relkind::text, c.relispartition,
+SELECT c.oid::bigint, c.relkind::text, reached.how, ARRAY(SELECT refobjid::bigint FROM reading WHERE ev_class = c.oid),
   concat_ws(' ', c.relfilenode, pg_relation_size(c.oid), pg_stat_get_tuples_inserted(c.oid),
     pg_stat_get_tuples_updated(c.oid), pg_stat_get_tuples_deleted(c.oid))
 FROM reached JOIN pg_class AS c USING (oid)
@@ -31,21 +39,35 @@ FROM pg_database WHERE datname = current_database()
 
 
 def trace(session: Session, source: Source) -> Trace:
-    """The same: by the server's own number, the database's and the table's; and its partitions' or children's.
+    """The same: by the server's own number, the database's and the table's; and those of its parents and heirs.
 
-    A view of one table is that table, as a link is the file that it points to. One of several is a source of its own:
-    the others may be lists that many views look up. State: the file that holds the rows, its size, and how many
-    rows were ever inserted, updated and deleted (which the server knows some seconds late).
+    Parents count: a table that becomes an heir after its parent was declared is in the parent's next version.
+    A materialized view of one table is that table, as a link is the file that it points to. One of several is a source
+    of its own: the others may be lists that many look up. State: the files that hold the rows, their sizes, and
+    how many rows were ever inserted, updated and deleted (which the server knows some seconds late).
     """
     ((database, allowed),) = rows(session, _DATABASE)
     if allowed:
         ((server,),) = rows(session, "SELECT system_identifier::text FROM pg_control_system()")
     else:  # taken from PUBLIC here: by its address, of which there may be several
         server = f"{session.connection.info.host}:{session.connection.info.port}"
-    found = rows(session, _BASES, [source.oid])
-    tops = [oid for oid, kind, part, _ in found if kind in ("r", "p", "f") and not part]
-    known = {oid for oid, *_ in found} if len(tops) <= 1 else {source.oid}
+    found = rows(session, _REACHED, [source.oid])
+    heirs = {oid for oid, _, how, _, _ in found if how == "heir"}
+    tops = {oid for oid, kind, how, _, _ in found if how == "read" and kind in ("r", "p", "f")} - heirs
+    known = {oid for oid, *_ in found}
+    if len(tops) > 1:
+        known = _alone(source.oid, {oid: reads for oid, _, _, reads, _ in found})
+    states = {oid: state for oid, _, how, _, state in found if how != "parent"}
     return Trace(
         same=tuple(f"postgresql {server} {database} {oid}" for oid in sorted(known)),
-        state="; ".join(f"{oid} {state}" for oid, _, _, state in found),
+        state="; ".join(f"{oid} {state}" for oid, state in sorted(states.items())),
     )
+
+
+def _alone(oid: int, reads: Mapping[int, Sequence[int]]) -> set[int]:
+    """A view, and what it reads as long as that is one relation alone: a view of a view is that view."""
+    known = {oid}
+    while len(reads[oid]) == 1:
+        (oid,) = reads[oid]
+        known.add(oid)
+    return known

@@ -29,7 +29,6 @@ from discreet.engines.engine import (
     Making,
     Tables,
     Trace,
-    narrowest,
 )
 from discreet.engines.header import Header
 from discreet.engines.keyed import TAG_BYTES
@@ -43,10 +42,12 @@ from discreet.engines.spark.named import Named
 from discreet.engines.spark.persons import declare_persons
 from discreet.engines.spark.session import Session, forget, interrupt, is_alive, marked, session
 from discreet.engines.spark.store import plain, store_of
+from discreet.engines.tallied import Tallied
 from discreet.errors import LedgerFault, SchemaError, UsageError
 from discreet.plan.cells import Axis, Cells
 from discreet.plan.expressions import Expression
 from discreet.plan.relation import Plan
+from discreet.plan.statistics import Rows
 from discreet.schema.schema import Table
 from discreet.sql.emit import Emitter
 from discreet.sql.spark import Spark
@@ -197,14 +198,13 @@ class SparkEngine:
         return self._asked(tables, counted, "the declared table could not be counted")
 
     def coded(self, plan: Plan, axes: tuple[Axis, ...], region: Region, *, tables: Tables) -> Coded:
-        """The rows as numbers of cells. Fails only as EngineFailure."""
+        """The rows over some axes, of which none comes here: each marginal is a job, where they lie."""
 
-        def read(session: Session, names: Named) -> Coded:
-            found = _numbers_of(session.sql(self._writer(names).places(plan, axes, region)).toArrow())
-            columns = tuple(narrowest(found[f"p{turn}"]) for turn in range(len(axes)))
-            return Coded(columns, tuple(axis.size for axis in axes))
+        def tally(own: tuple[Axis, ...]) -> Any:
+            cells = Cells(plan=plan, axes=own, statistics=(Rows(),))
+            return self.count(cells, region, tables=tables).exact_values[0]
 
-        return self._asked(tables, read, "the declared table could not be read")
+        return Tallied(tally, axes)
 
     def keys(
         self, plan: Plan, keys: tuple[Expression, ...], region: Region, *, persons: bool, tables: Tables

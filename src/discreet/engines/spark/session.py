@@ -102,6 +102,9 @@ _LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 #: The process that started the Spark which pyspark knows of, where it was started here.
 _STARTED: dict[str, int] = {}
 
+#: What Java says where no logger is asked: notes of its own about modules, and what nobody foresaw.
+VOICE = os.devnull
+
 #: Where log4j looks for the name of its settings.
 _LOG_SETTING = "LOG4J_CONFIGURATION_FILE"
 
@@ -323,15 +326,23 @@ def _driven(master: str, memory_mb: int) -> Session:
 
 @contextmanager
 def _silent_from_birth() -> Iterator[None]:
-    """A Java that is started within logs nothing, unless its owner has said where it shall."""
-    if _LOG_SETTING in os.environ:
-        yield
-        return
-    os.environ[_LOG_SETTING] = Path(__file__).with_name("silent.properties").as_uri()
+    """A Java that is started within logs nothing, unless its owner has said where it shall, and has no voice.
+
+    Its standard error is `VOICE` for good; this process's own is so while it starts.
+    """
+    kept, voice = os.dup(2), os.open(VOICE, os.O_WRONLY | os.O_APPEND)
+    own = _LOG_SETTING not in os.environ
+    if own:
+        os.environ[_LOG_SETTING] = Path(__file__).with_name("silent.properties").as_uri()
+    os.dup2(voice, 2)
     try:
         yield
     finally:
-        del os.environ[_LOG_SETTING]
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(voice)
+        if own:
+            del os.environ[_LOG_SETTING]
 
 
 def _connected(engine: str) -> Session:

@@ -9,16 +9,19 @@ import os
 import re
 import secrets
 import shutil
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import unquote
 
+from discreet.engines.spark.alone import LOCK, alone
 from discreet.engines.spark.session import Session, is_remote
 from discreet.errors import UsageError
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_GLOB = re.compile(r"([\\{}\[\]*?])")
 
 
 class Entry(NamedTuple):
@@ -56,6 +59,12 @@ class Store(Protocol):
     def drop(self, folder: str) -> None:
         """Take away a folder with all that is in it, where it is there."""
 
+    def alone(self, folder: str, *, patience_s: float) -> AbstractContextManager[bool]:
+        """Whether nobody else is let into a folder within, as far as the store can tell; makes the folder."""
+
+    def left(self, folder: str, *, among: re.Pattern[str]) -> list[str]:
+        """The names of folders in a folder that hold nothing but folders named so: None where work cannot be told."""
+
 
 def is_local(path: str) -> bool:
     """Whether a path is of this machine."""
@@ -65,6 +74,11 @@ def is_local(path: str) -> bool:
 def plain(path: str) -> str:
     """A path of this machine as Python takes it."""
     return unquote(re.sub("^file:/*", "/", path)) if path.startswith("file:") else path
+
+
+def literal(path: str) -> str:
+    """A path as Spark takes it where it would read a pattern."""
+    return _GLOB.sub(r"\\\1", path)
 
 
 def store_of(session: Session, path: str) -> Store:
