@@ -55,7 +55,7 @@ def propose(
     """
     engine, engines = engine.at(check_address(address, where="--engine")), engine
     told = _relative(Path(source), folder) if _is_path(source, address) else source
-    wanted = _name_of(Path(source).name if _is_path(source, address) else source.rpartition(".")[2])
+    wanted = _name_of(Path(source).name if _is_file(source, address) else source.rpartition(".")[2])
     wanted = wanted if name is None else name
     if not wanted.strip() or not wanted.isprintable() or len(wanted) > 100:
         raise UsageError("a table's name must be printable text of at most 100 characters")
@@ -178,10 +178,17 @@ def _refuse_person_as_header(shown: str, names: Iterable[str]) -> None:
 def _traced(declared: Mapping[str, Any], folder: Path, engine: Engine, *, beside: str) -> Trace:
     """By what a declared source is known again. No engine of a third kind is started for it: its rows lie elsewhere.
 
-    One server has many addresses, so those of the same kind are all asked. A version that the ledger holds has no
-    address, and is known by its fingerprint.
+    One server has many addresses, so those of the same kind are all asked. Files of this machine are the same at all
+    of them, and no Spark is started to look at them. A version that the ledger holds has no address, and is known by
+    its fingerprint or by its files.
     """
     address = declared.get("engine", DEFAULT)
+    if kind(address) == "spark":
+        from discreet.engines.spark.source import trace_here
+
+        here = trace_here(declared.get("source", ""), folder=folder)
+        if here.files:
+            return here
     if address != DEFAULT and (scheme(address) == address or kind(address) != kind(beside)):
         return Trace(same=())
     return trace_of(declared.get("source", ""), folder=folder, engine=engine.at(address))
@@ -198,7 +205,14 @@ def _relative(path: Path, folder: Path) -> str:
 
 def _is_path(source: str, address: str) -> bool:
     """Whether a source names files of this machine, not a table of an engine's."""
-    return address == DEFAULT or (scheme(address) != "postgresql" and "/" in source and "://" not in source)
+    return _is_file(source, address) and (address == DEFAULT or "://" not in source)
+
+
+def _is_file(source: str, address: str) -> bool:
+    """Whether a source names files, here or in a lake: by a slash, or by how it ends."""
+    return address == DEFAULT or (
+        kind(address) != "postgresql" and ("/" in source or source.lower().endswith((".parquet", ".pq", ".csv")))
+    )
 
 
 def _name_of(source: str) -> str:

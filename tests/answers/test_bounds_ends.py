@@ -132,7 +132,7 @@ def test_one_person_moves_one_bin_of_each_choice_by_one(tmp_path, monkeypatch, l
     rows = rows_of(counts)
     engine, gone = DuckDBEngine(threads=1), f"p{counts.argmax()}"
     keys = PersonKeys(rows=bytes(32), tags=bytes(32))
-    monkeypatch.setattr(PersonKeys, "at", lambda _: keys)  # by other keys other rows would be kept
+    monkeypatch.setattr(PersonKeys, "at", lambda _, **__: keys)  # by other keys other rows would be kept
     sides = [
         declared(tmp_path / name, kept, extra=f"rows_per_person = {limit}")
         for name, kept in (("all", rows), ("less", [row for row in rows if row[0] != gone]))

@@ -50,6 +50,10 @@ _FOLDER = re.compile(
 )
 
 
+#: How a whole path begins.
+_WHOLE = re.compile(r"/|[A-Za-z][A-Za-z0-9+.-]*:/")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
     """An address, taken apart. `servers` and `path` are as written; user, password and settings are decoded."""
@@ -108,19 +112,25 @@ def check_address(address: object, *, where: str) -> str:
         parts = None
     if parts is None or not (parts.servers or parts.path or parts.settings):
         raise SchemaError(
-            f"{where} engine is not one that is known, or has signs in it that an address must not have",
+            f"{where} is not one that is known, or has signs in it that an address must not have",
             hint='engine = "duckdb", "postgresql://user@host:5432/database", "spark://local", "spark://host:7077" or'
             ' "sc://host"; other signs in a name are written as %23 and the like',
         )
     if parts.tells_secret:
         raise SchemaError(
-            f"{where} engine holds a password, and discreet.toml is no place for one",
+            f"{where} holds a password, and discreet.toml is no place for one",
             hint="PGPASSWORD or ~/.pgpass for PostgreSQL; SPARK_CONNECT_AUTHENTICATE_TOKEN for Spark Connect",
         )
     if parts.tells_unknown:
         raise SchemaError(
-            f"{where} engine has a setting that may not stand in discreet.toml: it could be a secret",
+            f"{where} has a setting that may not stand in discreet.toml: it could be a secret",
             hint=f"these may: {', '.join(sorted(parts.allowed))}",
+        )
+    if not all(_WHOLE.match(value) for key, value in parts.settings if key == "declared"):
+        # Executors run in folders of their own, and this process may be started in another one the next time.
+        raise SchemaError(
+            f"{where} engine names a folder of declared tables that is no whole path",
+            hint="?declared=/lake/private, or ?declared=s3a://bucket/private",
         )
     return str(address)
 

@@ -167,7 +167,7 @@ def read_table(name: str, data: Any, *, populations: Mapping[str, Any] | None = 
         raise SchemaError(f"{where} is public and has a budget", hint="take one of the two away")
     if public and schema.invariants:
         raise SchemaError(f"{where} is public and has invariants", hint="take one of the two away")
-    engine = check_address(data.get("engine", DEFAULT), where=where)
+    engine = check_address(data.get("engine", DEFAULT), where=f"{where} engine")
     return Table(schema=schema, source=source, engine=engine, public=public, population=population, budget=budget)
 
 

@@ -19,6 +19,18 @@ from discreet.engines.stored import PERSON
 
 ADDRESS = "spark://local"
 
+#: Java's loggers as an owner may have them, with somewhere to write to: that nothing is written is then our doing.
+VOICED = """
+status = off
+appender.voice.type = Console
+appender.voice.name = voice
+appender.voice.target = SYSTEM_ERR
+appender.voice.layout.type = PatternLayout
+appender.voice.layout.pattern = %m%n%ex
+rootLogger.level = off
+rootLogger.appenderRef.voice.ref = voice
+"""
+
 #: For `pytestmark`.
 spark_tests = [pytest.mark.xdist_group("spark"), pytest.mark.timeout(300)]
 
@@ -41,7 +53,11 @@ def start(found: SparkEngine):
     """Start its session. What its Java says goes to a file, not to nowhere, so that it can be searched."""
     log().touch()
     session_module.VOICE = str(log())
-    session = found.session()
+    settings = log().with_name("log4j2.properties")
+    settings.write_text(VOICED)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("LOG4J_CONFIGURATION_FILE", settings.as_uri())
+        session = found.session()
     session.conf.set("spark.sql.shuffle.partitions", "4")
     return session
 

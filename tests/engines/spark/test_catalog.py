@@ -4,10 +4,12 @@ import pyarrow as pa
 import pytest
 
 from discreet.engines.engine import Tables
+from discreet.engines.engines import Engines
+from discreet.engines.fingerprint import shared
 from discreet.errors import SchemaError, UsageError
 from discreet.plan.relation import Scan
 from discreet.plan.statistics import Rows
-from discreet.schema.column import Moment, Number, Text
+from discreet.schema.column import Category, Moment, Number, Text
 from discreet.schema.schema import Schema, Table
 from discreet.schema.unit import PrivacyUnit
 from engines.asking import asked, counted
@@ -41,7 +43,8 @@ def table(source, columns, unit=None):
 def test_a_table_of_the_catalog(spark_engine, catalog, tmp_path):
     proposed = {"id": "integer", "Name": "text", "day": "date", "at": "timestamp", "c": "text", "f": "text"}
     assert spark_engine.columns(catalog, folder=tmp_path) == proposed
-    assert spark_engine.trace(catalog, folder=tmp_path).state
+    assert shared(spark_engine.trace(catalog, folder=tmp_path), spark_engine.trace("kept", folder=tmp_path))
+    assert shared(spark_engine.trace(catalog, folder=tmp_path), Engines().trace("kept/*.parquet", folder=tmp_path))
     assert list(spark_engine.rows(catalog, ["name", "id"], folder=tmp_path)) == [["a", 1]]
     place = spark_engine.place("t.lake", folder=tmp_path)
     told = spark_engine.declare(table(catalog, COLUMNS), folder=tmp_path, target=place)
@@ -49,7 +52,50 @@ def test_a_table_of_the_catalog(spark_engine, catalog, tmp_path):
     assert stored(place) == [{"id": 1, "day": 1, "at": 1_000_000}]
     before = spark_engine.trace(catalog, folder=tmp_path)
     spark_engine.session().sql("INSERT INTO kept_rows (id) VALUES (2)")
-    assert spark_engine.trace(catalog, folder=tmp_path).state != before.state
+    after = spark_engine.trace(catalog, folder=tmp_path)
+    assert set(before.same) < set(after.same)
+
+
+def test_a_collation_changes_no_value(spark_engine, catalog, tmp_path):
+    """Where the owner's Spark takes a and A for one, a row would meet two entries of a list."""
+    place = spark_engine.place("t.lake", folder=tmp_path)
+    both = Category(name="f", values=("a", "A"))
+    assert spark_engine.declare(table(catalog, (both,)), folder=tmp_path, target=place).exact_rows == 1
+    assert stored(place) == [{"f": 1}]
+
+
+@pytest.mark.parametrize("provider", ["csv", "json", "orc", "text"])
+def test_tables_that_are_not_parquet_are_refused(spark_engine, tmp_path, provider):
+    """A quote that one person leaves open in a CSV takes the rows of others away. No column's name hides the kind."""
+    session = spark_engine.session()
+    session.sql(f"CREATE TABLE other_rows (Provider STRING COMMENT 'parquet') USING {provider} LOCATION '{tmp_path}/o'")
+    try:
+        with pytest.raises(UsageError, match=f"is a table of {provider}, and"):
+            spark_engine.header("other_rows", folder=tmp_path)
+    finally:
+        session.sql("DROP TABLE other_rows")
+
+
+def test_a_table_of_a_database_is_refused(spark_engine, tmp_path):
+    """It has no files: nothing would say that it is declared already, nor that it changed."""
+    session = spark_engine.session()
+    options = {"url": "jdbc:derby:memory:far;create=true", "dbtable": "PEOPLE"}
+    options["driver"] = "org.apache.derby.iapi.jdbc.AutoloadedDriver"
+    session.sql("SELECT 1 AS AGE").write.format("jdbc").options(**options).mode("overwrite").save()
+    listed = ", ".join(f"{name} '{value}'" for name, value in options.items())
+    session.sql(f"CREATE TABLE far_rows USING jdbc OPTIONS ({listed})")
+    try:
+        with pytest.raises(UsageError, match="is a table of jdbc, and"):
+            spark_engine.trace("far_rows", folder=tmp_path)
+    finally:
+        session.sql("DROP TABLE far_rows")
+
+
+def test_a_table_over_the_files_of_another_is_refused(spark_engine, catalog, tmp_path):
+    """As Parquet it would read what the log has removed."""
+    (tmp_path / "kept" / "_delta_log").mkdir()
+    with pytest.raises(UsageError, match="whose log says which of them still count"):
+        spark_engine.header(catalog, folder=tmp_path)
 
 
 def test_what_of_a_catalog_is_refused(spark_engine, catalog, tmp_path):

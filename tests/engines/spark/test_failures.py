@@ -14,6 +14,7 @@ import pytest
 from discreet.accounting.region import Region
 from discreet.engines.engine import EngineFailure, Tables
 from discreet.engines.spark import engine as module
+from discreet.engines.spark import lake
 from discreet.engines.spark.engine import SparkEngine
 from discreet.plan.relation import Scan
 from discreet.schema.column import Number, Text
@@ -67,6 +68,12 @@ def test_nothing_but_whole_numbers_leaves(spark_engine, place, monkeypatch):
     assert "not of whole numbers" in str(caught.value.__cause__)
 
 
+def test_a_result_with_a_gap_is_none():
+    assert list(module._numbers_of(pa.table({"cell": [0, 1]}))["cell"]) == [0, 1]
+    with pytest.raises(ValueError, match="not of whole numbers"):
+        module._numbers_of(pa.table({"cell": [0, None]}))
+
+
 def test_a_question_has_a_deadline(spark_engine, place, monkeypatch):
     """A question of many hours ends, and so does its job."""
     sql = f"SELECT 0 AS cell, count(*) AS s0 FROM {LONG}"
@@ -110,6 +117,33 @@ def test_a_table_that_is_replaced_while_it_is_read(spark_engine, place, monkeypa
     monkeypatch.setattr(SparkEngine, "_once", swept)
     [[rows]] = counted(spark_engine, asked(), place)
     assert (rows, len(calls)) == (100, 2)
+    monkeypatch.undo()
+    check_half(spark_engine, place, monkeypatch)
+
+
+def check_half(engine, place, monkeypatch):
+    """A file that goes after a look at the manifest, before Spark lists them, or after: half a table is not counted."""
+    part = max(entry.path for entry in os.scandir(f"{place.folder}/rows-new") if entry.name.endswith(".parquet"))
+    content = Path(part).read_bytes()
+
+    def listed(session, files, fields, read=lake.read_files):
+        os.unlink(part)
+        found = read(session, files, fields)
+        Path(part).write_bytes(content)  # as if it had never been away
+        return found
+
+    with monkeypatch.context() as patched:
+        patched.setattr(lake, "read_files", listed)
+        with pytest.raises(EngineFailure):
+            counted(engine, asked(), place)
+
+    def gone(self, tables, act):
+        os.unlink(part)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(SparkEngine, "_once", gone)
+        with pytest.raises(EngineFailure):
+            counted(engine, asked(), place)
 
 
 def test_a_spark_that_was_stopped_and_one_that_died(spark_engine, place):

@@ -2,9 +2,11 @@
 
 import os
 import random
+import threading
 from collections import Counter
 from fractions import Fraction
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -13,9 +15,11 @@ from discreet.engines.keyed import person_tag
 from discreet.engines.memory import MemoryEngine
 from discreet.engines.spark import declare as declare_module
 from discreet.engines.spark import persons as persons_module
+from discreet.engines.spark.erase import erase
 from discreet.engines.spark.lake import Table as LakeTable
+from discreet.engines.spark.store import Disk
 from discreet.engines.stored import PERSON
-from discreet.errors import SchemaError
+from discreet.errors import LedgerFault, SchemaError
 from discreet.schema.column import Boolean, Category, Number, Text
 from discreet.schema.schema import Schema, Table
 from discreet.schema.unit import PrivacyUnit
@@ -51,6 +55,29 @@ def visits(**ids):
     return pa.table({name: pa.array([CHANCE.choice(values) for _ in range(300)], type_) for name, (type_, values) in ids.items()} | contents)  # fmt: skip
 
 
+#: Persons on each edge, with a limit of two rows: id, age, sex, note, pay, smoker.
+EDGES = [
+    *[("kept", 1, "F", "a", 1.0, True)] * 2,
+    *[("one too many", age, "F", "a", 1.0, True) for age in (1, 2, 3)],
+    *[("forgotten, and kept", age, "F", "a", 1.0, True) for age in (1, 2)],
+    *[("forgotten, and ranked", age, "F", "a", 1.0, True) for age in (1, 2, 3)],
+    *[("a NULL among values", 1, "F", "a", 1.0, truth) for truth in (True, None)],
+    *[("values that differ", 1, sex, "a", 1.0, True) for sex in "FM"],
+    *[("all NULL", age, None, None, None, None) for age in (1, 2)],
+    *[(b"damaged \xff", age, "F", "a", 1.0, True) for age in (1, 2)],
+    (b"damaged \xfe", 3, "F", "a", 1.0, True),
+]
+
+
+def edges():
+    """Those persons' rows. An id says that it is a text, whatever its bytes are."""
+    ids, ages, *others = zip(*EDGES, strict=True)
+    words = [each if isinstance(each, bytes) else each.encode() for each in ids]
+    ends = np.cumsum([0, *map(len, words)]).astype(np.int32)
+    texts = pa.StringArray.from_buffers(len(words), pa.py_buffer(ends), pa.py_buffer(b"".join(words)))
+    return pa.table([texts, pa.array(ages, pa.int16()), *map(pa.array, others)], names=["id", "age", "sex", "note", "pay", "smoker"])  # fmt: skip
+
+
 def contents(place):
     """Rows under their persons' tags, and everybody's number of rows."""
     tags = {row["number"]: row["tag"] for row in side(place)}
@@ -70,29 +97,61 @@ def agree(engine, given, source, folder, **how):
 
 
 def test_the_rows_that_the_reference_keeps_and_then_an_erasure(spark_engine, tmp_path, monkeypatch):
-    rows, unit = visits(id=(pa.string(), [*IDS, None])), PrivacyUnit(person=("id",), rows=2)
-    source, given = load(rows, tmp_path, files=3), lambda source: table(source, unit)
-    pq.write_table(rows, tmp_path / "whole.parquet")
-    place = agree(spark_engine, given, source, tmp_path, forgotten=[person_tag(["1"], TAG_KEY)])
+    folder = tmp_path / "a{b}[c]*?"
+    folder.mkdir()
+    rows = pa.concat_tables([visits(id=(pa.string(), [*IDS, None])), edges()])
+    unit, given = PrivacyUnit(person=("id",), rows=2), lambda source: table(source, unit)
+    source, forgotten = load(rows, folder, files=3), ("1", "forgotten, and kept", "forgotten, and ranked")
+    pq.write_table(rows, folder / "whole.parquet")
+    place = agree(spark_engine, given, source, folder, forgotten=[person_tag([who], TAG_KEY) for who in forgotten])
     before, counts = contents(place)
     check_unit(before, given(source).schema)
     assert sorted(name.split("-")[0] for name in os.listdir(place.folder)) == ["manifest.json", "persons", "rows"]
     gone = [person_tag(["01"], TAG_KEY), person_tag(["É"], TAG_KEY), b"x" * 16]
     check_broken_off(spark_engine, place, gone, monkeypatch)
-    assert spark_engine.erase(place, gone) == 2
+    check_at_once(spark_engine, place, gone, monkeypatch)
     after = Counter({row: count for row, count in before.items() if row[0] not in gone})
     assert contents(place) == (after, {tag: count for tag, count in counts.items() if tag not in gone})
     assert sorted(name.split("-")[0] for name in os.listdir(place.folder)) == ["manifest.json", "persons", "rows"]
     known = spark_engine.persons(place)
     assert dict(zip(known.exact_tags.to_pylist(), known.exact_rows.tolist(), strict=True)) == contents(place)[1]
     check_left_behind(spark_engine, place, gone)
+    check_damaged(spark_engine, place, gone)
+
+
+def check_at_once(engine, place, gone, monkeypatch):
+    """Two erasures, of which the second begins before the first has ended: neither undoes the other."""
+    lake, become, found = LakeTable(store=Disk(), folder=place.folder), LakeTable.become, []
+    other = threading.Thread(target=lambda: found.append(erase(engine.session, lake, gone[1:])))
+
+    def late(self, manifest, **more):
+        if not other.ident:
+            other.start()
+            other.join(1.0)
+        become(self, manifest, **more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(LakeTable, "become", late)
+        assert erase(engine.session, lake, gone[:1]) == 1
+        other.join()
+    assert found == [1]
+
+
+def check_damaged(engine, place, gone):
+    """A table that lacks a file is not made whole by an erasure."""
+    part = max(file.path for file in LakeTable(store=Disk(), folder=place.folder).store.files(place.folder) if "/rows-" in file.path)  # fmt: skip
+    os.unlink(part)
+    with pytest.raises(LedgerFault, match="not whole"):
+        engine.erase(place, gone)
+    with pytest.raises(LedgerFault, match="not whole"):
+        engine.persons(place)
 
 
 def check_broken_off(engine, place, gone, monkeypatch):
     """Before the manifest is replaced: nothing has happened, and nothing is left."""
     before = contents(place)
 
-    def broken(self, manifest):
+    def broken(self, manifest, **more):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
@@ -105,7 +164,7 @@ def check_broken_off(engine, place, gone, monkeypatch):
 
 def check_left_behind(engine, place, gone):
     """After it, before the old parts are gone: a second run, which finds nobody, takes them away."""
-    os.mkdir(f"{place.folder}/rows-left-behind")
+    os.mkdir(f"{place.folder}/rows-0123456789abcdef")
     assert engine.erase(place, gone) == 0
     assert len(os.listdir(place.folder)) == 3
 
@@ -129,8 +188,19 @@ def test_ids_of_every_type(spark_engine, tmp_path):
 def test_through_two_other_tables(spark_engine, tmp_path):
     """A test belongs to a visit, a visit to a patient; ids are numbers here and texts there."""
     results = visits(visit=(pa.string(), ["1", "2", "3", "4", "5", "x", None]))
-    stays = pa.table({"visit": pa.array([1, 2, 2, 3, 4, None], pa.int32()), "patient": ["a", "a", "b", "c", None, "d"]})
-    patients = pa.table({"patient": ["a", "b", "c", "c", "d"], "person": ["A", "B", "C", "D", None]})
+    stays = pa.table(
+        {
+            "visit": pa.array([1, 2, 2, 3, 4, None, 6, 6], pa.int32()),
+            "patient": ["a", "a", "b", "c", None, "d", "f", "f"],
+        }
+    )
+    patients = pa.table(
+        {"patient": ["a", "b", "c", "c", "d", "f", "f"], "person": ["A", "B", "C", "D", None, "F", "F"]}
+    )
+    once = pa.table(
+        {"visit": ["6"], "age": pa.array([1], pa.int16()), "sex": ["F"], "note": ["a"], "pay": [1.0], "smoker": [True]}
+    )
+    results = pa.concat_tables([results, once])  # F has one row, however often the way to them is written down
     for name, rows in (("stays", stays), ("patients", patients)):
         pq.write_table(rows, tmp_path / f"{name}.parquet")
     pq.write_table(results, tmp_path / "whole.parquet")

@@ -1,7 +1,9 @@
 """The Spark session: what is pinned holds, what an error quotes is nowhere in a log, and failures are sentences."""
 
 import logging
+import os
 import socket
+import stat
 from decimal import Decimal
 
 import pytest
@@ -39,6 +41,7 @@ def test_what_is_pinned_is_so(spark):
     ("setting", "other", "meaning"),
     [
         ("spark.sql.session.timeZone", "America/New_York", "time is UTC"),
+        ("spark.sql.legacy.timeParserPolicy", "LEGACY", "days are written by that calendar"),
         ("spark.sql.legacy.consecutiveStringLiterals.enabled", "true", "texts are quoted by doubling"),
     ],
 )
@@ -49,6 +52,26 @@ def test_another_setting_is_seen(spark, setting, other, meaning):
     assert unmeant(other_session) == []
     other_session.conf.set(setting, other)
     assert meaning in MEANINGS and meaning in unmeant(other_session)
+
+
+@on_spark
+def test_what_is_spilled_is_for_its_owner_only(spark):
+    folder = spark[0].conf.get("spark.local.dir")
+    assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
+    assert any(name.startswith("blockmgr-") for name in os.listdir(folder))
+
+
+def test_what_is_spilled_goes_with_spark(tmp_path, monkeypatch):
+    """It lies where the owner says; a folder of the parent's stays."""
+    monkeypatch.setattr(module, "_SCRATCH", {str(tmp_path): os.getppid()})
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", f"{tmp_path},/elsewhere")
+    folder = module._scratch()
+    assert os.path.dirname(folder) == str(tmp_path) and module._scratch() == folder
+    with module._silent_from_birth():
+        assert "SPARK_LOCAL_DIRS" not in os.environ  # it would have the last word over the setting
+    assert os.environ["SPARK_LOCAL_DIRS"] == f"{tmp_path},/elsewhere"
+    module._clear_scratch()
+    assert not os.path.exists(folder) and tmp_path.exists() and not module._SCRATCH
 
 
 def failing(found):

@@ -1,15 +1,19 @@
 """What a source on Spark may be, what is read of it and what is refused. Most of it starts no Java."""
 
-import json
 import os
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import discreet
+from discreet.declaring import _is_file, _is_path, _traced
+from discreet.engines.engines import Engines
+from discreet.engines.fingerprint import shared
 from discreet.engines.spark.engine import SparkEngine
 from discreet.engines.spark.source import find
 from discreet.errors import SchemaError, UsageError
+from discreet.schema.address import check_address
 
 ROWS = pa.table({"id": pa.array([1, 2], pa.int8()), "Name": ["a", "b"], "t": pa.array([1, 2], pa.timestamp("ns"))})
 
@@ -92,85 +96,54 @@ def test_where_declared_tables_lie(folder):
     assert lake.place("t.lake", folder=folder).folder == "s3a://bucket/private/t.lake"
 
 
-class Delta:
-    """A Delta table, written by hand: two files, of which one was removed, and a third in a checkpoint."""
-
-    def __init__(self, folder):
-        self.folder, self.log = folder / "delta", folder / "delta" / "_delta_log"
-        self.log.mkdir(parents=True)
-        for name in ("old", "kept", "new file"):
-            pq.write_table(ROWS, self.folder / f"{name}.parquet")
-
-    def commit(self, number, *actions):
-        (self.log / f"{number:020d}.json").write_text("".join(json.dumps(action) + "\n" for action in actions))
-
-    def make(self, *, protocol=None, table=None, **added):
-        start = [{"protocol": {"minReaderVersion": 1} | (protocol or {})}]
-        start += [{"metaData": {"partitionColumns": [], "configuration": {}} | (table or {})}]
-        self.commit(0, *start, {"add": {"path": "old.parquet"}}, {"add": {"path": "kept.parquet"} | added})
-        self.commit(1, {"remove": {"path": "old.parquet"}}, {"add": {"path": "new%20file.parquet"}})
+@pytest.mark.parametrize("declared", ["private", "./private", "../private", "s3a:private", ""])
+def test_a_relative_folder_of_declared_tables_is_refused(declared):
+    with pytest.raises(SchemaError, match="no whole path"):
+        check_address(f"spark://local?declared={declared}", where="[tables.t]")
 
 
-@pytest.fixture
-def delta(tmp_path):
-    return Delta(tmp_path)
+def test_files_that_differ_in_int96(engine, folder):
+    """Arrow calls both a timestamp of nanoseconds; Spark would read one of them as another number."""
+    pq.write_table(ROWS, folder / "lake" / "zero.parquet", use_deprecated_int96_timestamps=True)
+    with pytest.raises(SchemaError, match="do not have the same columns and types"):
+        engine.header("lake", folder=folder)
 
 
-def names(engine, folder):
-    return [file.name for file in engine.trace("delta", folder=folder).files]
+@pytest.mark.parametrize("log", [".hoodie/x", "_hudi/x", "metadata/v1.metadata.json", "metadata/version-hint.text"])
+@pytest.mark.parametrize("source", ["lake", "lake/one.parquet", "lake/year=2020", "lake/**/t*.parquet", "linked"])
+def test_files_that_a_log_rules_over(engine, folder, log, source):
+    (folder / "linked").symlink_to(folder / "lake" / "year=2020")
+    (folder / "lake" / log).parent.mkdir()
+    (folder / "lake" / log).touch()
+    with pytest.raises(UsageError, match="whose log says which of them still count"):
+        engine.header(source, folder=folder)
 
 
-def test_a_delta_table_is_read_by_its_log(engine, delta, tmp_path):
-    """The removed file lies there still."""
-    delta.make()
-    assert names(engine, tmp_path) == ["kept.parquet", "new file.parquet"]
-    delta.commit(2, {"remove": {"path": "kept.parquet"}}, {"commitInfo": {"operation": "DELETE"}})
-    assert names(engine, tmp_path) == ["new file.parquet"]
+def test_a_folder_that_is_only_called_metadata(engine, folder):
+    (folder / "metadata").mkdir()
+    (folder / "metadata" / "about.json").touch()
+    assert engine.header("lake", folder=folder)
 
 
-def test_a_delta_table_from_its_checkpoint(engine, delta, tmp_path):
-    delta.make()
-    action = pa.struct([("path", pa.string()), ("deletionVector", pa.string())])
-    settings = pa.struct(
-        [("partitionColumns", pa.list_(pa.string())), ("configuration", pa.map_(pa.string(), pa.string()))]
-    )
-    rows = {
-        "add": pa.array([{"path": "kept.parquet"}, None, None, None], action),
-        "remove": pa.array([None, {"path": "old.parquet"}, None, None], action),
-        "protocol": pa.array(
-            [None, None, {"minReaderVersion": 1}, None], pa.struct([("minReaderVersion", pa.int32())])
-        ),
-        "metaData": pa.array([None, None, None, {"partitionColumns": [], "configuration": []}], settings),
-    }
-    pq.write_table(pa.table(rows), delta.log / f"{1:020d}.checkpoint.parquet")
-    for number in (0, 1):
-        (delta.log / f"{number:020d}.json").unlink()
-    assert names(engine, tmp_path) == ["kept.parquet"]
-    delta.commit(2, {"add": {"path": "new%20file.parquet"}})
-    assert names(engine, tmp_path) == ["kept.parquet", "new file.parquet"]
-    delta.commit(4, {"add": {"path": "old.parquet"}})
-    with pytest.raises(UsageError, match="lacks version 3"):
-        names(engine, tmp_path)
+@pytest.mark.parametrize("source", ["people.parquet", "./people.parquet"])
+def test_add_calls_a_file_by_its_name(tmp_path, monkeypatch, source):
+    """Not `parquet`, by what stands behind the dot. No Spark is started for it."""
+    monkeypatch.setenv("DISCREET_STATE", str(tmp_path / "state"))
+    project = discreet.init(tmp_path / "project")
+    pq.write_table(ROWS, project.folder / "people.parquet")
+    monkeypatch.chdir(project.folder)
+    project.add(source, epsilon=1, engine="spark://local")
+    assert list(discreet.open(project.folder).file.tables) == ["people"]
 
 
-@pytest.mark.parametrize(
-    ("how", "sentence"),
-    [
-        ({"deletionVector": {"storageType": "u"}}, "marks deleted rows in vectors"),
-        ({"table": {"configuration": {"delta.columnMapping.mode": "name"}}}, "calls its columns otherwise"),
-        ({"table": {"partitionColumns": ["year"]}}, "keeps columns in the names of folders"),
-        ({"protocol": {"minReaderVersion": 3, "readerFeatures": ["rowsInTheSky"]}}, "asks more of its readers"),
-        ({"protocol": {"minReaderVersion": 4}}, "asks more of its readers"),
-    ],
-)
-def test_delta_tables_that_are_refused(engine, delta, tmp_path, how, sentence):
-    delta.make(**how)
-    with pytest.raises(UsageError, match=sentence):
-        engine.header("delta", folder=tmp_path)
+def test_a_file_in_a_lake_is_called_by_its_name():
+    assert _is_file("s3a://bucket/people.parquet", "sc://lake") and not _is_path("s3a://bucket/x", "sc://lake")
+    assert not _is_file("clinic.people", "sc://lake") and not _is_file("a.parquet", "postgres://db/clinic")
 
 
-def test_a_delta_tables_file_that_is_gone(engine, delta, tmp_path):
-    delta.make()
-    (delta.folder / "kept.parquet").unlink()
-    with pytest.raises(UsageError, match="that the table's log names is not there"):
-        engine.header("delta", folder=tmp_path)
+@pytest.mark.parametrize("address", ["spark://local", "spark://local?declared=/lake", "sc://lake", "spark"])
+@pytest.mark.parametrize("source", ["lake", "lake/*.parquet"])
+def test_files_are_known_at_any_address(folder, address, source):
+    """As discreet.toml and as the ledger say it, where DuckDB is asked. No Spark is started to see them."""
+    known = _traced({"source": source, "engine": address}, folder, Engines(), beside="duckdb")
+    assert shared(known, Engines().trace("lake/one.parquet", folder=folder))

@@ -1,9 +1,16 @@
 """The two stores behave alike: files of this machine by Python, and the same through the driver's Java."""
 
+import os
+import stat
+import subprocess
+import sys
+
 import pytest
 
+from discreet.engines.spark import lake
+from discreet.engines.spark.alone import LOCK, alone
 from discreet.engines.spark.lake import Manifest, Part, Table
-from discreet.engines.spark.store import Disk, Hadoop, is_local, plain, store_of
+from discreet.engines.spark.store import Disk, Hadoop, is_local, literal, plain, store_of
 from discreet.errors import LedgerFault, UsageError
 from engines.spark.server import spark_tests
 
@@ -46,10 +53,92 @@ def check_lake(table):
     table.store.write(f"{table.folder}/rows-1/part.parquet", b"1234")
     with pytest.raises(LedgerFault):
         table.whole()
+    check_both_parts(table)
+
+
+def check_both_parts(table):
+    """The persons' part is looked at too; and what was made of another manifest is not taken over."""
+    table.store.make(f"{table.folder}/persons-1")
+    table.store.write(f"{table.folder}/persons-1/part.parquet", b"12")
+    before = table.manifest()
+    persons = Part(folder="persons-1", files=(("part.parquet", 2),))
+    both = Manifest(columns=before.columns, rows=table.part("rows-1"), persons=persons)
+    with pytest.raises(UsageError, match="replaced meanwhile"):
+        table.become(both)
+    assert table.manifest() == before
+    table.become(both, after=before)
+    assert table.whole() == both
+    for content in (b"1", b"123"):
+        table.store.write(f"{table.folder}/persons-1/part.parquet", content)
+        with pytest.raises(LedgerFault):
+            table.whole()
 
 
 def test_the_disk(tmp_path):
     check_store(Disk(), str(tmp_path / "with a space"))
+    [manifest] = tmp_path.rglob("manifest.json")
+    assert stat.S_IMODE(os.stat(manifest).st_mode) == 0o600
+
+
+MARK = "0123456789abcdef"
+
+
+def left(folder, *names, manifest=None):
+    """A folder as a kill leaves it."""
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("ann")
+    if manifest is not None:
+        (folder / "manifest.json").write_bytes(manifest.written())
+    return folder
+
+
+def test_what_a_kill_leaves_is_swept_by_the_next_making(tmp_path):
+    """Where nobody is at work, and nothing that is not ours."""
+    empty = Manifest(columns=(), rows=Part(folder=f"rows-{MARK}", files=()))
+    dead = left(tmp_path / "a.lake", f"work-{MARK}/part.parquet", f"rows-{MARK}/_temporary/0/part.parquet", LOCK)
+    erased = left(tmp_path / "b.lake", f"rows-{MARK}/x", f"rows-{MARK[::-1]}/x", manifest=empty)
+    busy = left(tmp_path / "c.lake", f"work-{MARK}/part.parquet")
+    strange = left(tmp_path / "d.lake", f"work-{MARK}/part.parquet", "water/part.parquet")
+    broken = left(tmp_path / "e.lake", f"work-{MARK}/part.parquet", "manifest.json")
+    other = left(tmp_path / "work", f"work-{MARK}/part.parquet")
+    table = Table(store=Disk(), folder=str(tmp_path / "new.lake"))
+    with alone(str(busy), patience_s=0.0) as free, table.making():
+        assert free
+        assert not dead.exists()
+        assert sorted(os.listdir(erased)) == ["manifest.json", f"rows-{MARK}"]
+        assert (busy / f"work-{MARK}").exists()
+    for folder in (strange, broken, other):
+        assert (folder / f"work-{MARK}" / "part.parquet").exists()
+    assert not os.path.exists(table.folder)
+    with table.making():
+        assert not busy.exists()
+
+
+def test_one_at_a_time(tmp_path, monkeypatch):
+    """Another process is waited for; when it was killed, nobody is."""
+    monkeypatch.setattr(lake, "_PATIENCE_S", 0.2)
+    table = Table(store=Disk(), folder=str(tmp_path / "t.lake"))
+    script = f"""
+from discreet.engines.spark.alone import alone
+with alone({table.folder!r}, patience_s=0.0) as free:
+    print(free, flush=True)
+    input()
+"""
+    with subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout.readline() == b"True\n"
+        with pytest.raises(UsageError, match="another process is at work"), table.making():
+            raise AssertionError
+        other.kill()
+        other.wait()
+    assert os.path.exists(f"{table.folder}/{LOCK}")
+    with table.making():
+        os.mkdir(f"{table.folder}/work-{MARK}")
+    assert not os.path.exists(table.folder)
+
+
+def test_a_path_is_no_pattern():
+    assert literal("/a{b}[c]*?\\d") == "/a\\{b\\}\\[c\\]\\*\\?\\\\d"
 
 
 def test_what_is_of_this_machine():

@@ -18,7 +18,7 @@ LOCK = ".lock"
 
 
 @contextmanager
-def alone(folder: str, *, patience_s: float) -> Iterator[bool]:
+def alone(folder: str, *, patience_s: float) -> Iterator[bool | None]:
     """Whether nobody else works on a folder within. Others are waited for until patience is over."""
     file, until = os.path.join(folder, LOCK), time.monotonic() + patience_s
     while (held := _lock(file)) is None and time.monotonic() < until:
@@ -28,7 +28,8 @@ def alone(folder: str, *, patience_s: float) -> Iterator[bool]:
     finally:
         if held is not None:
             with suppress(FileNotFoundError):
-                os.unlink(file)
+                if os.path.samestat(os.fstat(held), os.stat(file)):  # else it was swept, and this is another's
+                    os.unlink(file)
             fcntl.flock(held, fcntl.LOCK_UN)  # not only close: a fork may hold a copy
             os.close(held)
 

@@ -25,25 +25,32 @@ _CHECKPOINT = re.compile(r"(\d{20})\.checkpoint(?:\.(\d{10})\.(\d{10}))?\.parque
 
 def live_files(store: Store, folder: str, *, shown: str) -> list[Entry]:
     """The files of the last version, by name."""
-    live: dict[str, dict[str, Any]] = {}
+    live: dict[tuple[str, Any], dict[str, Any]] = {}
     state: dict[str, Any] = {}
     for action in _actions(store, folder, shown=shown):
         if action.get("add"):
-            live[action["add"]["path"]] = action["add"]
+            live[_key(folder, action["add"])] = action["add"]
         elif action.get("remove"):
-            live.pop(action["remove"]["path"], None)
+            live.pop(_key(folder, action["remove"]), None)
         else:
             state |= {key: action[key] for key in ("protocol", "metaData") if action.get(key)}
     _check(state, live.values(), shown=shown)
-    found = [store.entry(_path(folder, name)) for name in sorted(live)]
+    found = [store.entry(path) for path in sorted(path for path, _ in live)]
     if None in found:
         raise UsageError(f"{shown}: a file that the table's log names is not there", hint="was it vacuumed?")
     return [entry for entry in found if entry is not None]
 
 
-def _path(folder: str, name: str) -> str:
-    path = unquote(name)
-    return path if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:|/", path) else f"{folder}/{path}"
+def _key(folder: str, told: dict[str, Any]) -> tuple[str, Any]:
+    """What a line of the log speaks of: a file, with the rows that a vector leaves of it.
+
+    A commit may add what is left of a file before it takes the whole one away: by the path alone it would be lost.
+    """
+    path, vector = unquote(told["path"]), told.get("deletionVector")
+    path = path if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:|/", path) else f"{folder}/{path}"
+    return path, json.dumps(
+        {key: value for key, value in vector.items() if value is not None}, sort_keys=True
+    ) if vector else ""
 
 
 def _actions(store: Store, folder: str, *, shown: str) -> Iterator[dict[str, Any]]:
@@ -54,6 +61,9 @@ def _actions(store: Store, folder: str, *, shown: str) -> Iterator[dict[str, Any
         yield from _rows(store.read(names[part]) or b"")
     commits = {int(match[1]): name for name in names if (match := _COMMIT.fullmatch(name))}
     last = max(commits, default=-1)
+    newest = max((int(match[1]) for name in names if (match := _CHECKPOINT.fullmatch(name))), default=-1)
+    if newest > max(start, last):
+        raise UsageError(f"{shown}: a part of the Delta table's checkpoint {newest} is not there")
     for number in range(start + 1, last + 1):
         if number not in commits:
             raise UsageError(f"{shown}: the log of the Delta table lacks version {number}")

@@ -104,12 +104,7 @@ class SparkEngine:
 
     def trace(self, source: str, *, folder: Path) -> Trace:
         """The sizes and times of a source's files: a moved one is known again; and, elsewhere, their names."""
-        found = self._find(source, folder)
-        state = "\n".join(f"{entry.path} {entry.size} {entry.time}" for entry in found.files)
-        if all(Path(plain(entry.path)).is_absolute() for entry in found.files) and found.table is None:
-            files = tuple(Path(plain(entry.path)) for entry in found.files)
-            return Trace(same=tuple(f"{entry.size} {entry.time}" for entry in found.files), files=files)
-        return Trace(same=tuple(entry.path for entry in found.files), state=state)
+        return self._find(source, folder).trace()
 
     def rows(self, source: str, names: Sequence[str], *, folder: Path) -> Iterator[Sequence[Any]]:
         """The rows of a public source, these columns in this order."""
@@ -247,16 +242,24 @@ class SparkEngine:
         try:
             before = self._manifests(tables)
             try:
-                return self._once(tables, act)
+                return self._whole_once(tables, act)
             except Exception:
                 if self._manifests(tables) == before:
                     raise
-            return self._once(tables, act)
+            return self._whole_once(tables, act)
         except Exception as problem:  # Whatever it is, the question was charged, and the cause may hold a cell.
             raise EngineFailure(sentence) from problem
 
     def _manifests(self, tables: Tables) -> list[object]:
         return [self._table(place).manifest() for place in tables.files.values()]
+
+    def _whole_once(self, tables: Tables, act: Callable[[Session, Named], Result]) -> Result:
+        """What a question brings, if no file went while it was asked: Spark Connect lists files whenever it likes."""
+        before = self._manifests(tables)
+        found = self._once(tables, act)
+        if [self._table(place).whole() for place in tables.files.values()] != before:
+            raise LedgerFault("persons were erased from the declared table while it was read")
+        return found
 
     def _once(self, tables: Tables, act: Callable[[Session, Named], Result]) -> Result:
         found = self.session()

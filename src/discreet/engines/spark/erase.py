@@ -2,8 +2,9 @@
 
 Guarantee: after `erase` no file of the table's folder holds a row or the tag of these persons; whenever it breaks off,
     the table is whole, old or new, and a second run finishes the work.
-Because: both parts are written anew beside the old ones, and the manifest takes them over at once; what no manifest
-    names is swept away at the end of every run, also of one that finds nobody.
+Because: both parts are written anew beside the old ones, and the manifest takes them over at once, if it is still the
+    one that was read; of this machine's processes one at a time erases from a table. What no manifest names is swept
+    away at the end of every run, also of one that finds nobody.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from discreet.errors import DiscreetError, UsageError
 
 def erase(session: Callable[[], Session], table: Table, tags: Collection[bytes]) -> int:
     """Rewrite a declared table without the persons of these tags; how many they were."""
-    manifest = table.manifest()
-    if manifest is None:
+    if table.manifest() is None:
         return 0
-    if manifest.persons is None:
-        raise UsageError("a table whose unit is a row has no persons to erase")
     try:
         with table.making() as mark:
+            manifest = table.whole()  # of nobody else's making any more; a damaged one would be made whole by us
+            if manifest.persons is None:
+                raise UsageError("a table whose unit is a row has no persons to erase")
             return _without(session(), table, manifest, list(tags), mark)
     except (DiscreetError, OSError):
         raise
@@ -53,7 +54,8 @@ def _without(session: Session, table: Table, manifest: Manifest, tags: list[byte
         f"{table.folder}/persons-{mark}"
     )
     table.become(
-        Manifest(columns=manifest.columns, rows=table.part(f"rows-{mark}"), persons=table.part(f"persons-{mark}"))
+        Manifest(columns=manifest.columns, rows=table.part(f"rows-{mark}"), persons=table.part(f"persons-{mark}")),
+        after=manifest,
     )
     return many
 

@@ -6,25 +6,36 @@
 
 Guarantee: the table is the one that the manifest names, whole; without a manifest there is none.
 Because: what is written has a name that nothing had before, and is on the disk before the manifest, which is replaced
-    as one file; what no manifest names is nobody's, and is swept away.
+    as one file, and only by what was made of it; what no manifest names is nobody's, and is swept away where nobody is
+    at work: on this machine's files by who made it, or after a kill by the next one who makes a table beside it.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
+from discreet.engines.spark.alone import LOCK
 from discreet.engines.spark.session import Session
 from discreet.engines.spark.source import read_files
-from discreet.engines.spark.store import Store
+from discreet.engines.spark.store import Store, is_local, plain
 from discreet.engines.stored import PERSON
-from discreet.errors import LedgerFault
+from discreet.errors import LedgerFault, UsageError
 
 _MANIFEST = "manifest.json"
+_ENDING = ".lake"
+
+#: What a making or an erasure writes before there is a manifest; nothing else is ever swept away beside a table.
+_OURS = re.compile(rf"(rows|persons|work)-[0-9a-f]{{16}}/.*|{re.escape(LOCK)}|\.{re.escape(_MANIFEST)}\.[0-9a-f]{{16}}")
+
+#: How long another process that is at work on a table is waited for.
+_PATIENCE_S = 60.0
+
 _PERSONS = [("number", "long"), ("tag", "binary"), ("rows", "long")]
 
 
@@ -86,7 +97,7 @@ class Table:
             found = self.manifest()
             if found is not None and all(self._is_whole(part) for part in (found.rows, found.persons) if part):
                 return found
-        raise LedgerFault("it is not whole in the lake any more")
+        raise LedgerFault("a declared table is not whole in the lake any more", hint="bring its folder back")
 
     def _is_whole(self, part: Part) -> bool:
         return self.part(part.folder) == part
@@ -99,19 +110,25 @@ class Table:
 
     @contextmanager
     def making(self) -> Iterator[str]:
-        """A mark for the names of new parts; they become the table by `become`, or vanish."""
+        """A mark for the names of new parts; they become the table by `become`, or vanish. Nobody else is at work."""
         self.store.make(self.folder)
-        try:
-            yield secrets.token_hex(8)
-        finally:
-            self.sweep()
+        with self.store.alone(self.folder, patience_s=_PATIENCE_S) as free:
+            if free is False:
+                raise UsageError("another process is at work on this declared table", hint="try again when it is done")
+            try:
+                self._sweep_beside()
+                yield secrets.token_hex(8)
+            finally:
+                self.sweep()
 
-    def become(self, manifest: Manifest) -> None:
-        """These parts are the table from now on."""
+    def become(self, manifest: Manifest, *, after: Manifest | None = None) -> None:
+        """These parts are the table from now on, if it is still what it was `after` which they were made."""
         for part in (manifest.rows, manifest.persons):
             if part is not None:
                 self.store.settle(f"{self.folder}/{part.folder}")
         self.store.settle(self.folder)
+        if self.manifest() != after:
+            raise UsageError("the declared table was replaced meanwhile", hint="try again: nothing is half done")
         self.store.write(f"{self.folder}/{_MANIFEST}", manifest.written())
 
     def sweep(self) -> None:
@@ -123,6 +140,32 @@ class Table:
         named = {part.folder for part in (found.rows, found.persons) if part}
         for folder in set(self.store.folders(self.folder)) - named:
             self.store.drop(f"{self.folder}/{folder}")
+
+    def _sweep_beside(self) -> None:
+        """Take away what a killed process left in tables beside this one. Where somebody is at work, nothing."""
+        if not is_local(self.folder):
+            return
+        above, _, own = self.folder.rstrip("/").rpartition("/")
+        for name in self.store.folders(above):
+            if name.endswith(_ENDING) and name != own:
+                Table(store=self.store, folder=f"{above}/{name}")._sweep_left()
+
+    def _sweep_left(self) -> None:
+        with suppress(OSError, ValueError, KeyError, TypeError, UsageError):  # it is not what was asked for
+            if not self._has_leftovers():
+                return
+            with self.store.alone(self.folder, patience_s=0.0) as free:
+                if free and self._has_leftovers():
+                    self.sweep()
+
+    def _has_leftovers(self) -> bool:
+        """Whether something of ours lies here that no manifest names; and, where there is none, nothing else."""
+        found = self.manifest()
+        if found is None:
+            start = len(plain(self.folder)) + 1
+            return all(_OURS.fullmatch(entry.path[start:]) for entry in self.store.files(self.folder))
+        named = {part.folder for part in (found.rows, found.persons) if part}
+        return any(_OURS.fullmatch(f"{folder}/") for folder in set(self.store.folders(self.folder)) - named)
 
     def rows(self, session: Session, manifest: Manifest) -> Any:
         """The declared table as a data frame, with its columns' own names."""
@@ -138,6 +181,9 @@ class Table:
         return self._frame(session, manifest.persons, _PERSONS)
 
     def _frame(self, session: Session, part: Part, fields: list[tuple[str, str]]) -> Any:
-        """A part by its folder's name, in which nothing ever changes: one name, however many files."""
+        """A part by its folder's name: one name, however many files. Spark lists them, and must find all of them."""
         listed = [{"name": name, "type": type_, "nullable": True, "metadata": {}} for name, type_ in fields]
-        return read_files(session, [f"{self.folder}/{part.folder}"] if part.files else [], listed)
+        frame = read_files(session, [f"{self.folder}/{part.folder}"] if part.files else [], listed)
+        if sorted(file.rsplit("/", 1)[-1] for file in frame.inputFiles()) != sorted(name for name, _ in part.files):
+            raise LedgerFault("a declared table is not whole in the lake any more", hint="bring its folder back")
+        return frame

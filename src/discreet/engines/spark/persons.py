@@ -34,6 +34,7 @@ from discreet.engines.spark.keyed import digest_sql, secret_sql, tag_sql
 from discreet.engines.spark.lake import Manifest, Table
 from discreet.engines.spark.session import Session
 from discreet.engines.spark.source import Source
+from discreet.engines.spark.store import literal
 from discreet.engines.spark.through import links, reach
 from discreet.engines.through import Reach
 from discreet.schema.column import Text
@@ -89,7 +90,7 @@ class _Owned:
         work = f"{self.target.folder}/work-{self.mark}"
         with named(self.session, small):
             self.session.sql(self._group_sql()).write.parquet(work)
-            frame = self.session.read.parquet(work)
+            frame = self.session.read.parquet(literal(work))
             with named(self.session, {_PERSONS: frame}):
                 yield
 

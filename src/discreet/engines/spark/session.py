@@ -15,11 +15,13 @@ pyspark loads when a session is asked for.
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import re
 import shutil
 import socket
+import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -45,6 +47,13 @@ PINNED: Mapping[str, str] = {
     "spark.sql.legacy.consecutiveStringLiterals.enabled": "false",  # else 'it''s' is its
     "spark.sql.decimalOperations.allowPrecisionLoss": "true",  # wide quotients have 32 digits
     "spark.sql.mapKeyDedupPolicy": "EXCEPTION",
+    "spark.sql.legacy.timeParserPolicy": "CORRECTED",  # else two days of October 1582 are one text
+    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",  # days and moments are the numbers in the file
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
+    "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
+    "spark.sql.parquet.int96RebaseModeInWrite": "CORRECTED",
+    "spark.sql.parquet.int96TimestampConversion": "false",
+    "spark.sql.parquet.binaryAsString": "false",  # else bytes are a text in one reader and none in another
     "spark.sql.parquet.inferTimestampNTZ.enabled": "true",
     "spark.sql.sources.partitionColumnTypeInference.enabled": "false",  # a folder's name never becomes a number
     "spark.sql.files.ignoreCorruptFiles": "false",  # a table without some of its rows would be another table
@@ -72,6 +81,7 @@ MEANINGS: Mapping[str, str] = {
     "names are quoted by doubling": '(SELECT "a""b" FROM (SELECT 1 AS "a""b")) = 1',
     "time is UTC": "unix_micros(try_cast('2026-07-01 12:00:00' AS TIMESTAMP)) = 1782907200000000",
     "the calendar is Gregorian throughout": "unix_date(try_cast('1582-10-10' AS DATE)) = -141432",
+    "days are written by that calendar": "date_format(DATE'1582-10-14', 'yyyy-MM-dd') = '1582-10-14'",
     "weeks are those of ISO 8601": (
         "extract(YEAROFWEEK FROM DATE'2021-01-03') = 2020 AND extract(WEEK FROM DATE'2021-01-03') = 53"
     ),
@@ -101,6 +111,12 @@ _LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
 #: The process that started the Spark which pyspark knows of, where it was started here.
 _STARTED: dict[str, int] = {}
+
+#: Where the Java that was started here puts what it spills and shuffles, and the process that made the folder.
+_SCRATCH: dict[str, int] = {}
+
+#: By which an owner says where that may lie. It would have the last word over the setting.
+_SCRATCH_SETTING = "SPARK_LOCAL_DIRS"
 
 #: What Java says where no logger is asked: notes of its own about modules, and what nobody foresaw.
 VOICE = os.devnull
@@ -205,6 +221,28 @@ def _let_go() -> None:
     context._active_spark_context = context._gateway = context._jvm = None
     sessions._instantiatedSession = None
     _STARTED.clear()
+    _clear_scratch()
+
+
+def _scratch() -> str:
+    """A folder for its owner only, for what Spark spills and shuffles: rows, and ids. As long as its Java lives."""
+    for folder, process in _SCRATCH.items():
+        if process == os.getpid() and os.path.isdir(folder):
+            return folder
+    _clear_scratch()
+    above = os.environ.get(_SCRATCH_SETTING, "").split(",")[0] or None
+    folder = tempfile.mkdtemp(prefix="discreet-spark-", dir=above)
+    _SCRATCH[folder] = os.getpid()
+    return folder
+
+
+@atexit.register
+def _clear_scratch() -> None:
+    """Take that folder away, where it is this process's."""
+    for folder, process in _SCRATCH.items():
+        if process == os.getpid():
+            shutil.rmtree(folder, ignore_errors=True)
+    _SCRATCH.clear()
 
 
 def check_reachable(engine: str, *, patience_s: float = 5.0) -> None:
@@ -313,7 +351,7 @@ def _driven(master: str, memory_mb: int) -> Session:
             raise UsageError(f"a Spark at {_shown(running.master)} runs in this process already", hint="stop it first")
         return sql.SparkSession(running).newSession()
     builder = sql.SparkSession.builder
-    settings = {**DRIVER, "spark.driver.memory": f"{memory_mb}m"}
+    settings = {**DRIVER, "spark.driver.memory": f"{memory_mb}m", "spark.local.dir": _scratch()}
     if master.startswith("local["):
         settings |= {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
     for name, setting in {**settings, **PINNED}.items():
@@ -335,9 +373,12 @@ def _silent_from_birth() -> Iterator[None]:
     if own:
         os.environ[_LOG_SETTING] = Path(__file__).with_name("silent.properties").as_uri()
     os.dup2(voice, 2)
+    elsewhere = os.environ.pop(_SCRATCH_SETTING, None)
     try:
         yield
     finally:
+        if elsewhere is not None:
+            os.environ[_SCRATCH_SETTING] = elsewhere
         os.dup2(kept, 2)
         os.close(kept)
         os.close(voice)

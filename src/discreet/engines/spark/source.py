@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import glob
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from discreet.engines.engine import Trace
 from discreet.engines.header import Header
 from discreet.engines.spark.delta import live_files
+from discreet.engines.spark.logs import refuse_ruled
 from discreet.engines.spark.reading import Reading, of_arrow, of_spark
-from discreet.engines.spark.session import Session
-from discreet.engines.spark.store import Disk, Entry, store_of
+from discreet.engines.spark.session import Session, is_remote
+from discreet.engines.spark.store import Disk, Entry, Store, is_local, plain, store_of
 from discreet.errors import DiscreetError, SchemaError, UsageError
 
 _TABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*){0,2}")
@@ -52,10 +54,27 @@ class Source(Header):
         ]
         return read_files(session, [entry.path for entry in self.files], fields).toDF(*names)
 
+    def trace(self) -> Trace:
+        """By what it is known again."""
+        return trace_of_files(self.files)
+
     def check_unchanged(self) -> None:
         """Whatever was read until now was one snapshot: no file came, went or was written to since it was found."""
         if self.listed() != self.files:
             raise UsageError(f"{self.shown} changed while it was read", hint="try again when it is at rest")
+
+
+def trace_of_files(files: Sequence[Entry]) -> Trace:
+    """The sizes and times of files, and the files themselves where they are this machine's; elsewhere their names.
+
+    Guarantee: a table of the catalog, its folder and its files, on this engine or another, are one source.
+    Because: what is compared are the files, whatever they were found by.
+    """
+    if all(is_local(entry.path) and Path(plain(entry.path)).exists() for entry in files):
+        here = tuple(Path(plain(entry.path)) for entry in files)
+        return Trace(same=tuple(f"{entry.size} {entry.time}" for entry in files), files=here)
+    state = "\n".join(f"{entry.path} {entry.size} {entry.time}" for entry in files)
+    return Trace(same=tuple(entry.path for entry in files), state=state)
 
 
 def read_files(session: Session, files: Sequence[str], fields: list[dict[str, Any]]) -> Any:
@@ -87,24 +106,48 @@ def find(source: str, *, folder: Path, session: Callable[[], Session]) -> Source
     raise UsageError(f"there is no file {source}", hint="a source is relative to the folder of discreet.toml")
 
 
+def trace_here(source: str, *, folder: Path) -> Trace:
+    """By what files of this machine are known again, without any Spark; nothing where a source names none."""
+    try:
+        files = None if "://" in source and not source.startswith("file:") else _local(source, folder)
+        return Trace(same=()) if files is None else trace_of_files(files())
+    except (DiscreetError, OSError):
+        return Trace(same=())
+
+
 def _local(source: str, folder: Path) -> Callable[[], tuple[Entry, ...]] | None:
     """How the files of a source on this machine are listed; None where there are none."""
     path = folder / source.removeprefix("file://")
     if path.is_dir():
         if (path / "_delta_log").is_dir():
-            return lambda: tuple(live_files(Disk(), str(path.absolute()), shown=source))
-        return lambda: tuple(entry for entry in Disk().files(str(path.absolute())) if _is_data(entry.path, path))
+            return lambda: _delta(Disk(), str(path.absolute()), shown=source)
+        inside = str(path.absolute())
+        return lambda: _plain((entry for entry in Disk().files(inside) if _is_data(entry.path, path)), shown=source)
     if path.exists():
-        return lambda: tuple(filter(None, [Disk().entry(str(path.absolute()))]))
+        return lambda: _plain(filter(None, [Disk().entry(str(path.absolute()))]), shown=source)
     if not glob.has_magic(source):
         return None
     pattern = str(Path(glob.escape(str(folder))) / source)
 
     def listed() -> tuple[Entry, ...]:
         found = sorted({str(Path(name).absolute()) for name in glob.glob(pattern, recursive=True)})
-        return tuple(entry for name in found if Path(name).is_file() and (entry := Disk().entry(name)) is not None)
+        entries = (Disk().entry(name) for name in found if Path(name).is_file())
+        return _plain(filter(None, entries), shown=source)
 
     return listed if listed() else None
+
+
+def _plain(files: Iterable[Entry], *, shown: str) -> tuple[Entry, ...]:
+    """Files of this machine that no log rules over."""
+    found = tuple(files)
+    refuse_ruled(Disk(), found, shown=shown)
+    return found
+
+
+def _delta(store: Store, root: str, *, shown: str) -> tuple[Entry, ...]:
+    """The files of a Delta table, by its log; its root must not lie in another table."""
+    refuse_ruled(store, [Entry(root, 0, 0)], shown=shown)
+    return tuple(live_files(store, root, shown=shown))
 
 
 def _is_data(path: str, folder: Path) -> bool:
@@ -154,8 +197,10 @@ def _elsewhere(source: str, session: Session) -> Source:
     def listed() -> tuple[Entry, ...]:
         store, root = store_of(session, source), source.rstrip("/")
         if not _GLOB.search(source) and store.files(f"{root}/_delta_log"):
-            return tuple(live_files(store, root, shown=source))
-        return _listed(session, [source])
+            return _delta(store, root, shown=source)
+        found = _listed(session, [source])
+        refuse_ruled(store, found, shown=source)
+        return found
 
     files = listed()
     if not files:
@@ -179,13 +224,41 @@ def _catalog(source: str, session: Session) -> Source:
         raise UsageError(f"there is neither a file nor a table {source}", hint="Spark's catalog knows tables by name")
     if session.catalog.getTable(source).tableType in ("VIEW", "TEMPORARY"):
         raise UsageError(f"{source} is a view, whose own expressions may fail on a row", hint="name its table")
+    provider = _provider(source, session)
+    if provider != "parquet":
+        raise UsageError(
+            f"{source} is a table of {provider}, and of the catalog only tables of Parquet are read",
+            hint="name a Delta table by its folder; write others out as Parquet",
+        )
 
     def listed() -> tuple[Entry, ...]:
         session.catalog.refreshTable(source)
-        files = [_GLOB.sub(r"\\\1", unquote(file)) for file in session.table(source).inputFiles()]
-        return _listed(session, files) if files else ()
+        found = _of_table(session, sorted(session.table(source).inputFiles()))
+        if all(is_local(entry.path) for entry in found) or not is_remote(session):  # else nobody lets us look
+            for entry in found[:1]:
+                refuse_ruled(store_of(session, entry.path), found, shown=source)
+        return found
 
     return _of_schema(source, session.table(source).schema, files=listed(), listed=listed, table=source)
+
+
+def _of_table(session: Session, files: Sequence[str]) -> tuple[Entry, ...]:
+    """The files of a table: as this machine has them where it does, so that they are the same by any other name."""
+    if not files:
+        return ()
+    here = [Disk().entry(file) for file in files if is_local(file)]
+    if len(here) == len(files) and None not in here:
+        return tuple(entry for entry in here if entry is not None)
+    return _listed(session, [_GLOB.sub(r"\\\1", unquote(file)) for file in files])
+
+
+def _provider(source: str, session: Session) -> str:
+    """By what Spark reads a table: a database's rows have no files, and CSV's and JSON's can take others with them."""
+    name = ".".join(f"`{part}`" for part in source.split("."))
+    rows = [(row[0], row[1]) for row in session.sql(f"DESCRIBE TABLE EXTENDED {name}").collect()]
+    starts = [place for place, (key, _) in enumerate(rows) if key == "# Detailed Table Information"]
+    told = dict(reversed(rows[starts[-1] :])) if starts else {}  # a column may have any name; the table's are last
+    return str(told.get("Provider", "an unknown kind")).lower()
 
 
 def _of_schema(source: str, schema: Any, **more: Any) -> Source:

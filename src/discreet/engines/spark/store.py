@@ -9,14 +9,13 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import unquote
 
-from discreet.engines.spark.alone import LOCK, alone
+from discreet.engines.spark.alone import alone
 from discreet.engines.spark.session import Session, is_remote
 from discreet.errors import UsageError
 
@@ -59,11 +58,8 @@ class Store(Protocol):
     def drop(self, folder: str) -> None:
         """Take away a folder with all that is in it, where it is there."""
 
-    def alone(self, folder: str, *, patience_s: float) -> AbstractContextManager[bool]:
-        """Whether nobody else is let into a folder within, as far as the store can tell; makes the folder."""
-
-    def left(self, folder: str, *, among: re.Pattern[str]) -> list[str]:
-        """The names of folders in a folder that hold nothing but folders named so: None where work cannot be told."""
+    def alone(self, folder: str, *, patience_s: float) -> AbstractContextManager[bool | None]:
+        """Whether nobody else is let into a folder within; None where the store cannot tell."""
 
 
 def is_local(path: str) -> bool:
@@ -152,6 +148,9 @@ class Disk:
         if os.path.exists(plain(folder)):
             raise UsageError("a folder of declared tables cannot be taken away", hint="who owns its files?")
 
+    def alone(self, folder: str, *, patience_s: float) -> AbstractContextManager[bool | None]:
+        return alone(plain(folder), patience_s=patience_s)
+
 
 def _sync(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY)
@@ -227,6 +226,9 @@ class Hadoop:
         system, there = self._java(folder)
         if system.exists(there) and not system.delete(there, True):
             raise UsageError("a folder of declared tables cannot be taken away", hint="who owns its files?")
+
+    def alone(self, folder: str, *, patience_s: float) -> AbstractContextManager[bool | None]:
+        return nullcontext()
 
 
 def _entry(status: Any) -> Entry:
