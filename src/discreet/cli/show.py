@@ -187,7 +187,7 @@ def forgotten(erased: Forgotten) -> tuple[dict[str, Any], str]:
     """What forgetting erased: exact, for the owner only."""
     tables = ", ".join(erased.tables)
     text = (
-        f"{tables}: erased from {erased.exact_versions} of the versions that were made (this note is exact: for the owner)\n"
+        f"{tables}: erased from {erased.exact_versions} versions in all (this note is exact: for the owner)\n"
         "  answers given before stay, and so does what they cost; later versions leave this person out"
     )
     if not erased.exact_versions:
