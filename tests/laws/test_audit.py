@@ -69,10 +69,17 @@ def drawn(found, engine, number=0):
     return parts, event
 
 
+def anywhere(**methods):
+    """An engine of a few methods, which is at every address."""
+    engine = SimpleNamespace(**methods)
+    engine.at = lambda address: engine
+    return engine
+
+
 def handing(*vectors):
     """An engine that hands over these vectors, one for each statistic of a step."""
     exact = tuple(np.asarray(vector, dtype=np.int64) for vector in vectors)
-    return SimpleNamespace(count=lambda cells, region, tables: Exact(exact))
+    return anywhere(count=lambda cells, region, tables: Exact(exact))
 
 
 def smaller(law):
@@ -204,7 +211,7 @@ class Keys:
         """Of so many draws of two keys with so many persons, in how many all, or any, show."""
         exact = np.full(2 * DRAWS, persons)
         names = tuple((f"k{place:06}",) for place in range(2 * DRAWS))
-        engine = SimpleNamespace(keys=lambda *parts, **more: ExactKeys(names, exact))
+        engine = anywhere(keys=lambda *parts, **more: ExactKeys(names, exact))
         (part,), _ = drawn(found, engine, number)
         shown = np.zeros(2 * DRAWS, dtype=bool)
         shown[[int(key[1:]) for (key,) in part.keys]] = True

@@ -13,7 +13,8 @@ from discreet.schema.column import Category, Number, Text
 from discreet.sql.dialect import DuckDB, identifier, text_literal
 from discreet.sql.emit import Emitter
 from discreet.sql.keys import declared_axis
-from discreet.sql.write import SHOWN, Names, Writer
+from discreet.sql.write import Names, Writer
+from discreet.sql.write import shown as own_names
 from engines.asking import asked as cells_of
 from engines.asking import region, width_axis
 
@@ -32,7 +33,7 @@ def asked(where, *axes):
 
 
 def shown(cells):
-    return Writer(emitter=EMITTER, names=SHOWN).count(cells, region(cells))
+    return Writer(emitter=EMITTER, names=own_names(DuckDB())).count(cells, region(cells))
 
 
 @pytest.fixture(scope="module")
