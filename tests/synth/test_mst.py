@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.cut import Cut
+from discreet.engines.memory import MemoryEngine
 from discreet.engines.public import load
 from discreet.errors import UsageError
 from discreet.synth import first as first_file
@@ -112,7 +113,7 @@ def test_a_tree_found_in_public_rows_costs_no_choice(tmp_path):
     import discreet
 
     project = discreet.open(tmp_path)
-    public = load(project.table("known"), folder=tmp_path, engine=project.curator.engine)
+    public = load(project.table("known"), folder=tmp_path, engine=MemoryEngine())
     wanted = Wanted(epsilon=Fraction(5), kind="mst", public="known", adjacent=False)
     model = synthesized(project, wanted, public)
     assert model.card.steps == 2  # the histograms, and the pairs

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from discreet.curator import Version
+from discreet.engines.memory import MemoryEngine
 from discreet.engines.public import load
 from discreet.errors import DiscreetError, Refused, UsageError
 from discreet.tables.publish.layout import lay_out
@@ -30,9 +31,7 @@ def laid(project, text):
     table = project.table("people")
     version = Version(table="people", number=1, population="people", schema=table.schema, file="")
     told = read_told(plan(project.folder, text))
-    return lay_out(
-        told, version, lambda name: load(project.table(name), folder=project.folder, engine=project.curator.engine)
-    )
+    return lay_out(told, version, lambda name: load(project.table(name), folder=project.folder, engine=MemoryEngine()))
 
 
 def with_work(text=PLAN):

@@ -8,6 +8,7 @@ import pytest
 
 from discreet.accounting.guarantee import Guarantee
 from discreet.curator import Version
+from discreet.engines.memory import MemoryEngine
 from discreet.engines.public import load
 from discreet.errors import DiscreetError
 from discreet.mechanisms.bits import system
@@ -99,7 +100,7 @@ def test_what_is_accepted_adds_up(tmp_path, seed):
             layout = lay_out(
                 told,
                 version,
-                lambda name: load(project.table(name), folder=project.folder, engine=project.curator.engine),
+                lambda name: load(project.table(name), folder=project.folder, engine=MemoryEngine()),
             )
         except DiscreetError as problem:
             assert problem.exit_code in (2, 3)
