@@ -28,7 +28,7 @@ pytestmark = spark_tests
 #: Rows that take hours to count; a task that counts them looks up from time to time, and sees that it shall end.
 LONG = "range(100000000000000) WHERE id % 7 = id % 5"
 
-CANARY = "the-cell-of-one-person"
+CANARY = "a-cell-that-nobody-may-see"
 AGE, NOTE = Number(name="age", type="integer", low=0, high=120), Text(name="note")
 
 
