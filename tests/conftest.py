@@ -54,6 +54,17 @@ def _state_folders(tmp_path_factory):
     return (parent / str(number) for number in itertools.count())
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _state_of_worlds(tmp_path_factory):
+    """Worlds that a module shares are made before any test has its own folder; nobody's real one may hold their anchors.
+
+    (It did: a later run whose folders had the same names found a ledger gone.)
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DISCREET_STATE", str(tmp_path_factory.mktemp("worlds")))
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _state_folder(_state_folders, monkeypatch):
     folder = next(_state_folders)

@@ -132,6 +132,6 @@ def _words(command):
 def masked(text):
     """Digits of noise, what is marked for them, ids and notes do not matter; words, columns and costs do."""
     lines = [line for line in text.strip().splitlines() if not line.startswith("note:")]
-    table = [re.sub(r"\s*-?\d+ ± 6( ~)?", " # ± 6", line) for line in lines]
+    table = [re.sub(r"\s*-?\d+ ± 6( ~)?", " # ± 6", line).rstrip() for line in lines]
     table = [line.replace("; ~ marks numbers no larger than theirs", "") for line in table]
     return [re.sub(r"r-\w+", "r-#", re.sub(r"\s+", " ", line)) for line in table]

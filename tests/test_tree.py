@@ -34,6 +34,17 @@ def test_no_registry_address_in_the_tree():
             assert not pattern.search(path.read_text(encoding="utf-8", errors="replace")), path
 
 
+def test_nothing_of_a_machine_in_the_tree():
+    """Logs are not kept, and no text names a home folder or the folder that somebody worked in."""
+    home = re.compile(
+        "/(?:" + "|".join(["ro" + "ot", "wo" + "rk", "o" + "pt", "home/(?!ann/)[a-z]+", "Use" + "rs/[A-Za-z]+"]) + ")/"
+    )
+    for path in tracked():
+        assert path.suffix != ".log", path
+        if path.is_file() and path.suffix not in {".png", ".parquet"}:
+            assert not home.search(path.read_text(encoding="utf-8", errors="replace")), path
+
+
 def test_errand_runner_is_executable_and_standard_library_only():
     errands = ROOT / "do"
     assert os.access(errands, os.X_OK)

@@ -23,6 +23,7 @@ from discreet.errors import (
 
 if TYPE_CHECKING:
     from discreet.api import Project
+    from discreet.client import Remote
     from discreet.synth.model import Model
 
 __version__ = "0.1.0"
@@ -36,6 +37,7 @@ __all__ = [
     "SchemaError",
     "UsageError",
     "__version__",
+    "connect",
     "init",
     "load",
     "open",
@@ -47,6 +49,13 @@ def open(path: str | PathLike[str] = ".") -> Project:
     from discreet.api import Project  # numpy and the engines load when a project is opened, not on import
 
     return Project.find(path)
+
+
+def connect(url: str, token: str) -> Remote:
+    """The project behind a console, asked as if it were here. See `discreet.client`."""
+    from discreet.client import connect
+
+    return connect(url, token)
 
 
 def init(path: str | PathLike[str] = ".", *, epsilon: object = None, delta: object = None) -> Project:

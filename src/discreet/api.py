@@ -9,24 +9,22 @@ release = clinic.sql("select disease, count(*) n from patients group by disease"
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from discreet import exact, standing
+from discreet import standing
 from discreet.accounting.guarantee import Guarantee
 from discreet.answers import bounds as bounding
 from discreet.answers import sql as answers
 from discreet.answers.batch import ask_batch
-from discreet.answers.repeats import alone
 from discreet.answers.sql import Asker
 from discreet.curator import Curator, Version
 from discreet.declaring import propose
-from discreet.engines.engine import Making, Trace
+from discreet.engines.engine import Making
 from discreet.engines.engines import Engines
-from discreet.engines.fingerprint import shared, trace_of
 from discreet.errors import UsageError
 from discreet.folder import ledger_path, make, nearest, refuse_state_inside
 from discreet.ledger import repair
@@ -34,10 +32,12 @@ from discreet.ledger.ledger import Ledger
 from discreet.ledger.where import Where
 from discreet.publishing import Publishing
 from discreet.question import Question, wish_of
+from discreet.recall import Recalled, read_back, recalled, repeatable
 from discreet.release import Release
 from discreet.schema.address import DEFAULT
 from discreet.schema.edit import add_table, set_keys
 from discreet.schema.file import NAME, read_file
+from discreet.schema.network import refuse_rows
 from discreet.schema.schema import Table, closest
 from discreet.sql.asked import Asked
 from discreet.sql.read import read, read_batch
@@ -46,8 +46,6 @@ from discreet.versions import Forgotten, Versions
 
 if TYPE_CHECKING:
     from discreet.sql.catalog import PublicTable
-    from discreet.synth.inspect.compare import Comparison
-    from discreet.synth.model import Model
 
 __all__ = ["Forgotten", "Project", "Question", "Standing"]
 
@@ -58,8 +56,9 @@ DEADLINE_S = 600.0
 class Project(Publishing):
     """A folder with a discreet.toml, a ledger and declared tables."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, deadline_s: float = DEADLINE_S) -> None:
         self.folder = folder
+        self.deadline_s = deadline_s
         self.file = read_file(folder / NAME)
 
     @staticmethod
@@ -87,13 +86,21 @@ class Project(Publishing):
     def curator(self) -> Curator:
         """The kernel over this project's ledger and engine."""
         return Curator(
-            ledger=self.ledger, engine=Engines(deadline_s=DEADLINE_S), folder=self.folder / ".discreet" / "tables"
+            ledger=self.ledger, engine=Engines(deadline_s=self.deadline_s), folder=self.folder / ".discreet" / "tables"
         )
 
     @cached_property
     def versions(self) -> Versions:
         """The versions of the declared tables."""
         return Versions(folder=self.folder, file=self.file, curator=self.curator)
+
+    def reread(self) -> Project:
+        """The project as its file is now, over the same ledger and engine."""
+        found = Project(self.folder, deadline_s=self.deadline_s)
+        if found.ledger_path != self.ledger_path:
+            raise UsageError(f"{NAME} names another ledger than the one in use", hint="start again")
+        found.__dict__.update(ledger=self.ledger, curator=self.curator)
+        return found
 
     def _read_anew(self) -> None:
         """After the file was written to."""
@@ -113,9 +120,10 @@ class Project(Publishing):
         confidence: object = "0.95",
         delta: object = None,
         analyst: str | None = None,
+        key: str | None = None,
     ) -> list[Release]:
         """Answer several statements as one plan, for one epsilon in all. Charged all or not at all."""
-        wish, asker = wish_of(epsilon, within, confidence, delta), self.asker(analyst)
+        wish, asker = wish_of(epsilon, within, confidence, delta), self.asker(analyst, key)
         asked = read_batch(text, self.versions.catalog())
         if not asked:
             raise UsageError("there is no question in the batch")
@@ -138,8 +146,11 @@ class Project(Publishing):
         (settled,), (versions,) = self.versions.settled([asked], lambda: [read(asked.text, self.versions.catalog())])
         return settled, versions
 
-    def asker(self, analyst: str | None) -> Asker:
-        """Who asks, and their quota. Where the file names analysts, whoever asks must be one of them."""
+    def asker(self, analyst: str | None, key: str | None = None) -> Asker:
+        """Who asks, and their quota. Where the file names analysts, whoever asks must be one of them.
+
+        `key`: a digest of the request; see `Ledger.charge`.
+        """
         known = self.file.analysts
         name = next((name for name in known if name.casefold() == (analyst or "").casefold()), analyst)
         if known and name not in known:
@@ -149,17 +160,23 @@ class Project(Publishing):
                 hint="--analyst NAME, with a name that has an [analysts.NAME]; "
                 f"the owner adds one for everybody who asks, and for themselves. {closest(analyst or '', known)}",
             )
-        return Asker(name=name, quota=known.get(name or ""))
+        return Asker(name=name, quota=known.get(name or ""), key=key)
 
     def again(
-        self, release: str, *, epsilon: object, confidence: object = "0.95", analyst: str | None = None
+        self,
+        release: str,
+        *,
+        epsilon: object,
+        confidence: object = "0.95",
+        analyst: str | None = None,
+        key: str | None = None,
     ) -> Release:
         """Measure an earlier question of this project once more and read both answers together. Charged."""
-        asker = self.asker(analyst)
+        asker = self.asker(analyst, key)
         charge = self.ledger.refresh().charges.get(release)
         if charge is None:
             raise UsageError(f"there is no release {release[:60]!r}", hint="discreet ledger show lists them")
-        text = alone(self.curator.stored(release))
+        text = repeatable(release, versions=self.versions)
         version = self.version(charge.table)
         asked, versions = self.about(read(text, self.versions.catalog()))
         if version.number != charge.version or asked.inquiry.question() != charge.question:
@@ -177,6 +194,18 @@ class Project(Publishing):
             asker=asker,
         )
 
+    def release(self, release: str, *, confidence: object = None, statement: int = 1, within: object = None) -> Release:
+        """An SQL answer of this project, of any version, read back from the ledger. Free; its cost is what was paid.
+
+        `statement`: which one of a batch, from 1. `within`: the width that it was asked for; where only the rest of it
+        was bought, it is read together with the others. Releases of other kinds are refused, with what they are.
+        """
+        return read_back(release, versions=self.versions, confidence=confidence, statement=statement, within=within)
+
+    def recalled(self, release: str) -> Recalled:
+        """What the ledger says of a release of any kind: what it is, whose, of what, and what it cost. Free."""
+        return recalled(release, ledger=self.ledger)
+
     def add(
         self,
         source: str | PathLike[str],
@@ -184,6 +213,7 @@ class Project(Publishing):
         name: str | None = None,
         person: str | None = None,
         rows_per_person: int | None = None,
+        ends: tuple[str, str] | None = None,
         epsilon: object = None,
         delta: object = None,
         public: bool = False,
@@ -200,6 +230,7 @@ class Project(Publishing):
             name=name,
             person=person,
             rows_per_person=rows_per_person,
+            ends=ends,
             budget=budget_of(epsilon, delta),
             public=public,
             population=population,
@@ -246,80 +277,12 @@ class Project(Publishing):
         version = self.version(name)
         return bounding.estimate(judged, terms, version=version, guarantee=self.guarantee(name), curator=self.curator)
 
-    def synthesize(
-        self,
-        name: str,
-        *,
-        epsilon: object = None,
-        delta: object = None,
-        model: str = "auto",
-        columns: Sequence[str] | None = None,
-        constraints: Mapping[str, Any] | str | PathLike[str] | None = None,
-        analyst: str | None = None,
-        fresh: bool = False,
-        public: str | None = None,
-        progress: Callable[[str, float], None] | None = None,
-        **more: Any,
-    ) -> Model:
-        """Fit a model of a table, from which rows can be sampled for ever. Charged once; the same fit again is free.
-
-        `public`: a public table with the same columns, by which mst selects for free. `more`: degree, seconds,
-        model_mb, workload, rows, weights, marginals, adjacent; see `synth.wanted.Wanted`.
-        """
-        from discreet.synth.fit import synthesize
-        from discreet.synth.fitting import silent
-        from discreet.synth.wanted import Wanted, constraints_of, refuse_options
-
-        asker = self.asker(analyst)
-        self.private(name)
-        told = constraints_of(constraints, self.known_version(name).schema)
-        refuse_options(more)
-        wanted = Wanted.of(
-            epsilon=epsilon,
-            delta=delta,
-            kind=model,
-            columns=columns,
-            constraints=told,
-            public=public,
-            fresh=fresh,
-            **more,
-        )
-        return synthesize(
-            wanted,
-            version=self.version(name),
-            guarantee=self.guarantee(name),
-            curator=self.curator,
-            asker=asker,
-            order=[column.name for column in self.table(name).schema.columns],
-            public=None if public is None else self.public(public),
-            progress=progress or silent,
-        )
-
     def public(self, name: str) -> PublicTable:
         """A declared table that is public, to be read."""
         read = self.versions.catalog()[self.table(name).name].public
         if read is None:
             raise UsageError(f"{name!r} is not public", hint="declare it with public = true, if it is")
         return read()
-
-    def compare(
-        self, model: Model, *, epsilon: object, delta: object = None, analyst: str | None = None, fresh: bool = False
-    ) -> Comparison:
-        """How far a model's pairs of columns are from the table that it was fitted to, privately. Charged."""
-        from discreet.synth.inspect.compare import compare
-
-        asker = self.asker(analyst)
-        name = self.private(model.card.table).name
-        told = self.guarantee(name).delta_rho if delta is None else exact.probability(delta, name="delta")
-        return compare(
-            model,
-            epsilon=exact.positive(epsilon, name="epsilon", most=exact.MAX_QUESTION_EPSILON),
-            delta=told,
-            version=self.version(name),
-            curator=self.curator,
-            asker=asker,
-            fresh=fresh,
-        )
 
     def private(self, name: str) -> Table:
         """A declared table that is not public."""
@@ -342,17 +305,28 @@ class Project(Publishing):
         """A declared table by name, capitals or not."""
         return self.file.table(name)
 
+    def held(self, name: str) -> Table:
+        """A declared table as the ledger has it: an edit of its population or unit is nothing until a refresh."""
+        return self.versions.held(self.table(name))
+
     def version(self, name: str) -> Version:
-        """The newest version of a table; the first one is made when it is first needed."""
+        """The newest version of a table; the first one is made when it is first needed. Refuses networks with ends.
+
+        Every verb comes by here, or by `known_version`, before it charges; graph statistics alone take
+        `versions.newest`, for they know what a network keeps.
+        """
+        self.known_version(name)
         return self.versions.newest(name)
 
     def known_version(self, name: str) -> Version:
-        """The version that questions are read against: the newest, else what the first one would be."""
-        return self.versions.known(name)
+        """The version that questions are read against: the newest, else what the first one would be; see `version`."""
+        found = self.versions.known(name)
+        refuse_rows(found.schema)
+        return found
 
     def guarantee(self, name: str) -> Guarantee:
         """The limit of a table's population: as the ledger holds it, else as declared."""
-        return standing.guarantee(self.table(name), self.ledger)
+        return standing.guarantee(self.held(name), self.ledger)
 
     def budget(self, name: str | None = None) -> Standing:
         """Where the budget of a table's population stands; of the only private table where none is named."""
@@ -362,23 +336,17 @@ class Project(Publishing):
         table = self.table(name if name is not None else private[0])
         if table.public:
             raise UsageError(f"{table.name!r} is public and has no budget")
-        return standing.standing(table, self.ledger)
+        return standing.standing(self.held(table.name), self.ledger)
 
     def grant(self, name: str, *, epsilon: object, delta: object = None) -> Guarantee:
         """Raise the limit of a table's population to `epsilon` (and `delta`). An act of the owner."""
-        return standing.grant(self.table(name), self.ledger, epsilon=epsilon, delta=delta)
+        return standing.grant(self.held(name), self.ledger, epsilon=epsilon, delta=delta)
 
     def holds(self, path: Path) -> bool:
         """Whether a file belongs to the project: its declaration, a source, or anything beside the ledger."""
         target, own = path.resolve(), (self.folder / ".discreet").resolve()
         files = [path.resolve() for path in (self.folder / NAME, self.ledger_path) if isinstance(path, Path)]
-        if target in (*files, own) or own in target.parents:
-            return True
-        if not target.exists():
-            return False
-        engine, here = self.curator.engine.at(DEFAULT), Trace(same=(), files=(target,))
-        sources = [table.source for table in self.file.tables.values()]
-        return any(shared(trace_of(source, folder=self.folder, engine=engine), here) for source in sources)
+        return target in (*files, own) or own in target.parents or self.versions.made_from(target)
 
     def verify(self) -> repair.Report:
         """Verify the whole ledger from the disk."""

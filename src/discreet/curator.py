@@ -19,6 +19,7 @@ needs no branch on data, and has none.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -27,23 +28,26 @@ from typing import Any, assert_never
 from discreet.accounting.events import Event, together
 from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.sensitivity import Sensitivity
+from discreet.engines import deadline, stopping
 from discreet.engines.engine import Engine, ExactPersons, Making, Tables
 from discreet.engines.forget import erase_counted
 from discreet.engines.keyed import person_tag
 from discreet.engines.person_keys import MARK, PersonKeys
-from discreet.errors import LedgerFault, QueryFailed
+from discreet.errors import DiscreetError, LedgerFault, QueryFailed
 from discreet.ledger.ledger import Ledger
 from discreet.measurement import ChosenBins, FoundKeys, Law, Measurement, NoisyCells, Part
 from discreet.mechanisms.addition import Integers
 from discreet.mechanisms.bits import Bits, system
 from discreet.mechanisms.exponential import Exponential
+from discreet.mechanisms.ladder import Ladder
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.threshold import Threshold, most_common
+from discreet.pace import until_due
 from discreet.plan.cells import Cells, Found
 from discreet.plan.price import Choose, Discover, Measure, Price, Step
 from discreet.plan.relation import Scan, scans
 from discreet.schema.schema import Table
-from discreet.version import Version, lying, new_name
+from discreet.version import Version, check_in_time, lying, new_name
 
 __all__ = ["Curator", "Version"]
 
@@ -67,32 +71,37 @@ class Curator:
         guarantee: Guarantee,
         number: int | None = None,
         path: tuple[Table, ...] = (),
+        whose: Sequence[str],
     ) -> Making:
         """Make a new version of a declared table, and open its population's account where there is none.
 
         An act of the owner; costs nothing.
         `number`: refused if it is not the next one. `path`: the tables on the way to the person, nearest first.
+        `whose`: the tables of whose forgotten persons none is let in.
 
         It has a name of its own, which the ledger keeps: a race for a number leaves no version with another's rows.
         """
         engine = self.engine.at(table.engine)
-        name = new_name(table.name, ending=engine.ending)
+        name = new_name(table.name, ledger=self.ledger.id, ending=engine.ending)
         target = engine.place(name, folder=self.folder)
         keys = None if table.schema.unit.is_row else self.keys
-        names = [table.name, *(step.name for step in path)]
-        forgotten = self.ledger.refresh().tombstones(names)
+        forgotten = self.ledger.refresh().tombstones(whose)
         if keys is not None:
             source = {**source, MARK: keys.mark}
-        making = engine.declare(
-            table,
-            folder=base,
-            target=target,
-            key=None if keys is None else keys.rows,
-            tag_key=None if keys is None else keys.tags,
-            path=path,
-            forgotten=[bytes.fromhex(tag) for tag in forgotten],
-        )
         try:
+            making = engine.declare(
+                table,
+                folder=base,
+                target=target,
+                key=None if keys is None else keys.rows,
+                tag_key=None if keys is None else keys.tags,
+                path=path,
+                forgotten=[bytes.fromhex(tag) for tag in forgotten],
+            )
+        finally:
+            until_due()  # a first version is made inside a question, and how long that takes tells of rows
+        try:
+            check_in_time(name)
             self.ledger.declare(table.population, guarantee, unit="row" if table.schema.unit.is_row else "person")
             self.ledger.add_version(
                 table.name,
@@ -101,10 +110,11 @@ class Curator:
                 source=dict(source),
                 file=name,
                 number=number,
-                forgotten=None if keys is None else (names, forgotten),
+                forgotten=None if keys is None else (whose, forgotten),
             )
         except BaseException:
-            engine.drop(target)
+            with suppress(DiscreetError, OSError):  # what stays no ledger names, and `leftovers` looks after it
+                engine.drop(target)
             raise
         return making
 
@@ -140,6 +150,7 @@ class Curator:
         publics: Mapping[int, Any] | None = None,
         analyst: str | None = None,
         quota: Fraction | None = None,
+        key: str | None = None,
         also: tuple[str, ...] = (),
     ) -> Measurement:
         """Charge, count, add noise, store, and return what was stored.
@@ -153,6 +164,7 @@ class Curator:
         """
         tables = self.tables(price, versions, publics or {})
         version = versions[0]
+        stopping.check()
         charge = self.ledger.charge(
             population=version.population,
             table=version.table,
@@ -163,12 +175,14 @@ class Curator:
             price=price.epsilon,
             analyst=analyst,
             quota=quota,
+            key=key,
         )
-        try:
-            parts, event = self.draw(price, tables)
-        except Exception:  # whatever it was may quote a cell: say one constant thing
-            self.ledger.fail(charge.id)
-            raise QueryFailed from None
+        with deadline.kept() as time_over:
+            try:
+                parts, event = self.draw(price, tables)
+            except Exception:  # whatever it was may quote a cell: say one constant thing
+                self.ledger.fail(charge.id, stopped=stopping.pulled(), late=time_over.passed)
+                raise QueryFailed from None
         if event != price.event:
             self.ledger.fail(charge.id)
             raise LedgerFault("the noise drawn is not the noise charged", hint="this is a defect; please report it")
@@ -257,7 +271,7 @@ class Curator:
             return law.release(exact_values, l1=moves.l1, bits=self._bits)
         return law.release(exact_values, l2_squared=moves.l2_squared, bits=self._bits)
 
-    def choose(self, mechanism: Exponential, exact_scores: Integers) -> tuple[int, Event]:
+    def choose(self, mechanism: Exponential | Ladder, exact_scores: Integers) -> tuple[int, Event]:
         """A choice by exact scores, and the event that this was. For steps that are paid, in `program`."""
         return mechanism.choose(exact_scores, bits=self._bits)
 

@@ -17,6 +17,7 @@ from discreet.errors import UsageError
 from discreet.ledger.records import Version
 from discreet.schema.address import DEFAULT, check_address, kind, scheme
 from discreet.schema.file import NAME, ProjectFile, read_table
+from discreet.schema.network import look_like_ends, refuse_elsewhere
 from discreet.schema.schema import Budget, Table, closest
 
 #: Words for people, and for what tells them apart, as columns are called: patient_id, customerNumber, e-mail.
@@ -39,6 +40,7 @@ def propose(
     name: str | None,
     person: str | None,
     rows_per_person: int | None,
+    ends: tuple[str, str] | None = None,
     budget: Budget | None,
     public: bool,
     population: str | None,
@@ -61,8 +63,10 @@ def propose(
         raise UsageError("a table's name must be printable text of at most 100 characters")
     if any(known.lower() == wanted.lower() for known in file.tables):
         raise UsageError(f"there is a table {wanted!r} already", hint="--name gives it another name")
-    if rows_per_person is not None and person is None:
+    if rows_per_person is not None and person is None and ends is None:
         raise UsageError("--rows-per-person needs a person", hint="--person COLUMN says whose row it is")
+    if ends is not None and (person is not None or public):
+        raise UsageError("--ends are two persons who are protected: neither --person nor --public goes with them")
     header, found = engine.header(told, folder=folder), engine.trace(told, folder=folder)
     known = {name: _traced(file.raw[name], folder, engines, beside=address) for name in file.tables}
     twin = next((table for name, table in file.tables.items() if shared(known[name], found)), None)
@@ -72,8 +76,9 @@ def propose(
         raise UsageError(f"there is no population {population[:60]!r}", hint=_move(population))
     _refuse_person_as_header(found.files[0].name if found.files else told, header.names)
     columns = {column: {"type": type_} for column, type_ in engine.columns(told, folder=folder).items()}
-    if person is not None and person not in columns:
-        raise UsageError(f"there is no column {person[:60]!r} in the source", hint=closest(person, columns))
+    for told_ in (*(() if person is None else (person,)), *(ends or ())):
+        if told_ not in columns:
+            raise UsageError(f"there is no column {told_[:60]!r} in the source", hint=closest(told_, columns))
     settings: dict[str, Any] = {"source": told} | ({} if address == DEFAULT else {"engine": address})
     if public:
         settings["public"] = True
@@ -84,6 +89,10 @@ def propose(
     if person is not None:
         settings |= {"person": person} | ({"rows_per_person": rows_per_person} if rows_per_person else {})
         del columns[person]
+    if ends is not None:
+        refuse_elsewhere(wanted, address)
+        settings |= {"ends": list(ends)} | ({"rows_per_person": rows_per_person} if rows_per_person else {})
+        columns = {}  # of an edge nothing but its ends can be asked
     table = read_table(wanted, settings | {"columns": columns}, populations={population: {}} if population else {})
     if public:
         check(table)
@@ -96,16 +105,95 @@ def protected(table: Table, others: Iterable[Table]) -> list[str]:
     The unit is what the guarantee is about: with a person's rows taken for so many persons it protects each row, and
     somebody of many rows hardly at all.
     """
-    if table.public or not table.schema.unit.is_row:
+    if table.public:
         return []
+    if not table.schema.unit.is_row:
+        return _same_people(table, others)
+    if (pair := look_like_ends(column.name for column in table.schema.columns)) is not None:
+        return [
+            f"each row of {table.name!r} is protected, for no --ends were given: if a row is an edge between "
+            f"{pair[0]!r} and {pair[1]!r} and both are persons, that protects an edge, not a person with all their "
+            f"edges. For that, say --ends {','.join(pair)} (take [tables.{table.name}] out of {NAME} and add it again, "
+            "before the first refresh)"
+        ]
     plain = f"each row of {table.name!r} counts as one person, for no --person was given"
     doubt, column = _doubt([column.name for column in table.schema.columns], others)
     if not doubt:
         return [f"{plain}; where a person has several rows, each row is protected, not each person"]
     return [
         f"{plain}, but {doubt}: if a person can have several rows, say --person {column} (take [tables.{table.name}] "
-        f"out of {NAME} and add it again): else each row is protected, not each person"
+        f"out of {NAME} and add it again, before the first refresh): else each row is protected, not each person"
     ]
+
+
+def rows_for_good(table: Table, others: Iterable[Table], *, begun: bool) -> list[str]:
+    """What the owner should know when the first version of a table of rows is made: that rows are the unit, for good.
+
+    From names alone. begun: something was charged, so that the ledger cannot begin anew.
+    """
+    if not table.schema.unit.is_row or begun:
+        return []
+    if (pair := look_like_ends(column.name for column in table.schema.columns)) is not None:
+        return [
+            f"from now on each row of {table.name!r}, which looks like an edge, is protected, not each person at its "
+            f'ends. Before anything is asked, this can be changed: say ends = ["{pair[0]}", "{pair[1]}"] in {NAME} '
+            f"instead of declaring columns, {anew(table.name)}"
+        ]
+    doubt, column = _doubt([column.name for column in table.schema.columns], others)
+    if not doubt:
+        return []
+    return [
+        f"from now on each row of {table.name!r} is protected, not each person, but {doubt}. Before anything is asked, "
+        f'this can be changed: say person = "{column}" in {NAME} instead of declaring that column, {anew(table.name)}'
+    ]
+
+
+def anew(table: str) -> str:
+    """How a ledger that holds no charge begins anew. (Where it holds one, `init` refuses.)"""
+    return f"take .discreet/ledger.db* and .discreet/tables away, then discreet init and discreet refresh {table}"
+
+
+def refuse_other_unit(table: Table, *, units: Mapping[str, str], begun: bool) -> None:
+    """Refuse a table whose unit is not the one that its population was opened to protect: it stays, for good.
+
+    What was answered under it protects no other. While nothing was, the owner may begin anew.
+    """
+    opened = units.get(table.population)
+    if opened is None or opened == ("row" if table.schema.unit.is_row else "person"):
+        return
+    raise UsageError(
+        f"population {table.population!r} was opened to protect each {opened}, for good",
+        hint="declare `person` as before: what was answered protects no other unit"
+        if begun
+        else f"declare `person` as before; or, as nothing was charged yet, {anew(table.name)}",
+    )
+
+
+def _same_people(table: Table, others: Iterable[Table]) -> list[str]:
+    """A note where another table names its people by a column of the same name, and has a budget of its own."""
+    if table.schema.unit.ends:
+        return _whose_ends(table, others)
+    person = [part.lower() for part in table.schema.unit.person]
+    for other in others:
+        known = [part.lower() for part in other.schema.unit.person]
+        if known == person and not other.public and other.population != table.population:
+            named = " and ".join(table.schema.unit.person)
+            return [
+                f"{table.name!r} and {other.name!r} both say by {named} whose row it is, and have a budget each: the "
+                f"same people would lose the sum of both. To share one, {_move(other.population)}"
+            ]
+    return []
+
+
+def _whose_ends(table: Table, others: Iterable[Table]) -> list[str]:
+    """A note where another table has persons, and a budget of its own: they may be those at the ends."""
+    for other in others:
+        if not other.public and not other.schema.unit.is_row and other.population != table.population:
+            return [
+                f"if the ends of {table.name!r} are persons of {other.name!r}, they would lose the sum of two budgets. "
+                f"To share one, {_move(other.population)}"
+            ]
+    return []
 
 
 def _doubt(names: list[str], others: Iterable[Table]) -> tuple[str, str]:
@@ -142,8 +230,12 @@ def refuse_second_budget(
     versions: Mapping[str, Mapping[int, Version]],
     seal: Callable[[str], str],
     engine: Engine,
+    begun: bool = True,
 ) -> None:
-    """Refuse a table whose source the ledger knows under another population, whatever discreet.toml says now."""
+    """Refuse a table whose source the ledger knows under another population, whatever discreet.toml says now.
+
+    begun: something was charged, so that the ledger cannot begin anew.
+    """
     found = engine.at(table.engine).trace(table.source, folder=folder)
     mine = set(fingerprint(found, seal=seal)["files"])
     for name, made in versions.items():
@@ -152,7 +244,15 @@ def refuse_second_budget(
                 continue
             known = _traced(version.schema, folder, engine, beside=table.engine)
             if mine & set(version.source.get("files", [])) or shared(known, found):
-                raise _twin(name, version.population, declared=False)
+                raise _known_by_ledger(name, version.population, table, begun=begun)
+
+
+def _known_by_ledger(name: str, population: str, table: Table, *, begun: bool) -> UsageError:
+    other = "" if begun else f"; or, as nothing was charged yet, {anew(table.name)}"
+    return UsageError(
+        f"the ledger knows this source as {name!r}, of population {population!r}, and {NAME} says {table.population!r}",
+        hint=f"budgets belong to people, not to names; to share that one, {_move(population)}{other}",
+    )
 
 
 def _twin(name: str, population: str, *, declared: bool) -> UsageError:

@@ -19,11 +19,35 @@ what next, and never holds a datum.
 
 from __future__ import annotations
 
+import re
 from typing import ClassVar
+
+#: A flag of the command line, and its value; a flag of a whole command stays one.
+_FLAG = re.compile(r"discreet [a-z].*|(?<![\w-])--([a-z][a-z-]*)(?: (?=[\dA-Z])([\w.+-]*\w))?", re.DOTALL)
+
+
+def in_python(sentence: str) -> str:
+    """A sentence with Python's arguments in the place of the command line's flags.
+
+    >>> in_python("--epsilon 0.1, or --within 50; one of the two")
+    'epsilon=0.1, or within=50; one of the two'
+    >>> in_python("--rows-per-person needs a person, or discreet bounds visits --report")
+    'rows_per_person needs a person, or discreet bounds visits --report'
+    """
+
+    def instead(found: re.Match[str]) -> str:
+        if found[1] is None:
+            return found[0]
+        return found[1].replace("-", "_") + (f"={found[2]}" if found[2] else "")
+
+    return _FLAG.sub(instead, sentence)
 
 
 class DiscreetError(Exception):
-    """The root: one sentence, an optional hint, an exit code."""
+    """The root: one sentence, an optional hint, an exit code.
+
+    Both are in the words of the command line, which `told` gives as they are; as text it speaks Python.
+    """
 
     exit_code: ClassVar[int] = 1
 
@@ -32,8 +56,15 @@ class DiscreetError(Exception):
         self.reason = reason
         self.hint = hint
 
+    def told(self) -> str:
+        """The sentence and the hint, as the command line prints them."""
+        return self._joined(self.reason, self.hint)
+
     def __str__(self) -> str:
-        return f"{self.reason}\n  try: {self.hint}" if self.hint else self.reason
+        return self._joined(in_python(self.reason), in_python(self.hint))
+
+    def _joined(self, reason: str, hint: str) -> str:
+        return f"{reason}\n  try: {hint}" if hint else reason
 
 
 class UsageError(DiscreetError):
@@ -80,8 +111,8 @@ class Refused(DiscreetError):
         carets = "^" * max(1, min(self.width, len(text) - self.column + 1))
         return f"  {text}\n  {' ' * (self.column - 1)}{carets}"
 
-    def __str__(self) -> str:
-        parts = [self.reason, self.excerpt(), f"  try: {self.hint}" if self.hint else ""]
+    def _joined(self, reason: str, hint: str) -> str:
+        parts = [reason, self.excerpt(), f"  try: {hint}" if hint else ""]
         return "\n".join(part for part in parts if part)
 
 

@@ -57,7 +57,10 @@ def make(path: str | PathLike[str], *, epsilon: object = None, delta: object = N
 def ledger_path(folder: Path, file: ProjectFile) -> Where:
     """Where the ledger lies: a file, or a database that several machines share."""
     if is_address(file.ledger):
-        return Address(url=file.ledger)
+        address = Address(url=file.ledger)
+        if address.tells_password:
+            raise _password("[project] ledger")
+        return address
     if not file.ledger.startswith(_SQLITE):
         raise ProjectError(f"[project] ledger = {file.ledger[:40]!r} is not known", hint=f'ledger = "{DEFAULT_LEDGER}"')
     return folder / file.ledger.removeprefix(_SQLITE)
@@ -71,15 +74,17 @@ def move_ledger(folder: Path, url: str) -> tuple[Address, int]:
     """
     source, target = ledger_path(folder, read_file(folder / NAME)), Address(url=url)
     if target.tells_password:
-        raise UsageError(
-            f"the address holds a password, and {NAME} is no place for one", hint="~/.pgpass, or PGPASSWORD"
-        )
+        raise _password("the address")
     refuse_state_inside(folder)
     rows = move(source, target)
     set_ledger(folder / NAME, url)
     if isinstance(source, Path):
         _set_aside(source)
     return target, rows
+
+
+def _password(where: str) -> UsageError:
+    return UsageError(f"{where} holds a password, and {NAME} is no place for one", hint="~/.pgpass, or PGPASSWORD")
 
 
 def _set_aside(path: Path) -> None:

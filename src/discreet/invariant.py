@@ -13,6 +13,7 @@ from typing import Any
 
 from discreet.accounting.region import Region
 from discreet.curator import Curator, Version
+from discreet.engines import deadline, stopping
 from discreet.errors import LedgerFault, QueryFailed, Refused
 from discreet.ledger.ledger import Ledger
 from discreet.mechanisms.addition import Integers
@@ -63,12 +64,14 @@ def published(
         scan = Scan(table=version.table, version=version.number)
         cells = Cells(plan=plan or scan, axes=axes, statistics=(Rows(),))
         tables = curator.lying({scan: version}, publics or {})
-        try:
-            (exact_counts,) = curator.engine.at(version.engine).count(cells, Region.whole(), tables=tables).exact_values
-            found = totals.apply(exact_counts)
-        except Exception:  # whatever it was may quote a cell: say one constant thing
-            ledger.fail(release)
-            raise QueryFailed from None
+        engine = curator.engine.at(version.engine)
+        with deadline.kept() as time_over:
+            try:
+                (exact_counts,) = engine.count(cells, Region.whole(), tables=tables).exact_values
+                found = totals.apply(exact_counts)
+            except Exception:  # whatever it was may quote a cell: say one constant thing
+                ledger.fail(release, stopped=stopping.pulled(), late=time_over.passed)
+                raise QueryFailed from None
         ledger.store(id_, json.dumps({"of": of, "totals": packed(found)}))
     return _stored(ledger, version, id_, of=of)
 

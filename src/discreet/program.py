@@ -27,6 +27,7 @@ from discreet.accounting.events import Event, Reserved, together
 from discreet.accounting.region import Region
 from discreet.curator import Curator, Version
 from discreet.cut import Cut, Law, Measurable
+from discreet.engines import deadline, stopping
 from discreet.engines.engine import Coded
 from discreet.errors import LedgerFault, QueryFailed
 from discreet.measurement import Measurement
@@ -44,22 +45,14 @@ from discreet.plan.statistics import Rows
 _GRID = 10**12
 
 
-class Program:
+class Steps:
     """A reservation over one version of a declared table, and the next step of it.
 
-    Shares are parts of the reservation: of its rho, or of its epsilon where it is pure.
+    Shares are parts of the reservation: of its rho, or of its epsilon where it is pure. What a step draws from is for
+    whoever takes it to say: the rows of a plan (`Program`), or a network (`graph`).
     """
 
-    def __init__(
-        self,
-        curator: Curator,
-        version: Version,
-        reservation: str,
-        *,
-        plan: Plan | None = None,
-        publics: Mapping[int, Any] | None = None,
-    ) -> None:
-        """`plan`: where rows come from, if not from the declared table as it is; `publics`: the tables it joins."""
+    def __init__(self, curator: Curator, version: Version, reservation: str) -> None:
         self.version = version
         self.id = reservation
         self._curator = curator
@@ -70,13 +63,6 @@ class Program:
         self._spent: list[events.Loss] = []
         #: What shares went to: describing, selecting, measuring.
         self.shares: dict[str, Fraction] = {}
-        scan = Scan(table=version.table, version=version.number)
-        self._plan: Plan = plan or scan
-        found = reach(self._plan, {version.table: version.schema})
-        if found.rows != version.schema.unit.rows or scans(self._plan) != [scan]:
-            raise ValueError("a plan that gives somebody more rows, or reads another table")
-        self.moves = sensitivity(Rows(), found, touched=1)
-        self._tables = curator.lying({scan: version}, publics or {})
 
     @property
     def event(self) -> Reserved:
@@ -101,6 +87,76 @@ class Program:
         """Whether shares are of a pure epsilon; else of rho."""
         return self._event.epsilon is not None
 
+    def choice(self, share: Fraction) -> Fraction:
+        """The epsilon of a choice by the exponential mechanism that costs this share at most."""
+        return choice_of(self._event, share)
+
+    def pure(self, share: Fraction) -> Fraction:
+        """The epsilon of a pure mechanism that costs this share at most: epsilon^2 / 2 in rho."""
+        if self._event.epsilon is not None:
+            return self._event.epsilon * share
+        return _root(2 * self._event.rho * share)
+
+    def beside(self, number: int) -> Any:
+        """What was stored beside the numbers of a step that was drawn before; None where it was not."""
+        id_ = f"{self.id}.{number}"
+        ledger = self._curator.ledger
+        return json.loads(ledger.answer(id_))["beside"] if id_ in ledger.refresh().answers else None
+
+    def finish(self, summary: str) -> None:
+        """Store what the program came to, under its charge. Noisy and public facts only."""
+        self._curator.ledger.store(self.id, summary)
+
+    def step(
+        self, of: Any, event: Event, draw: Callable[[Curator], tuple[Any, Event]], *, word: str = "measuring"
+    ) -> Any:
+        """Take one step: read it back where it is stored, else pay, draw, store, and read it back.
+
+        `word`: what its share goes to, for people.
+        """
+        ledger = self._curator.ledger
+        digest = hashlib.sha256(json.dumps(of, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+        loss = events.loss(event)
+        step = ledger.step(self.id, event, of=digest, number=len(self._spent) + 1)
+        if step.id not in ledger.state.answers:
+            with deadline.kept() as time_over:
+                try:
+                    noisy, happened = draw(self._curator)
+                except Exception:  # whatever it was may quote a cell: say one constant thing
+                    ledger.fail(self.id, stopped=stopping.pulled(), late=time_over.passed)
+                    raise QueryFailed from None
+            if happened != event:
+                ledger.fail(self.id)
+                raise LedgerFault("the noise drawn is not the noise charged", hint="this is a defect; please report it")
+            ledger.store(step.id, json.dumps(noisy, separators=(",", ":")))
+        before = self.left
+        self._spent.append(loss)
+        self.shares[word] = self.shares.get(word, Fraction(0)) + before - self.left
+        return json.loads(ledger.answer(step.id))
+
+
+class Program(Steps):
+    """Steps that measure the rows of a plan over a declared table."""
+
+    def __init__(
+        self,
+        curator: Curator,
+        version: Version,
+        reservation: str,
+        *,
+        plan: Plan | None = None,
+        publics: Mapping[int, Any] | None = None,
+    ) -> None:
+        """`plan`: where rows come from, if not from the declared table as it is; `publics`: the tables it joins."""
+        super().__init__(curator, version, reservation)
+        scan = Scan(table=version.table, version=version.number)
+        self._plan: Plan = plan or scan
+        found = reach(self._plan, {version.table: version.schema})
+        if found.rows != version.schema.unit.rows or scans(self._plan) != [scan]:
+            raise ValueError("a plan that gives somebody more rows, or reads another table")
+        self.moves = sensitivity(Rows(), found, touched=1)
+        self._tables = curator.lying({scan: version}, publics or {})
+
     def law(self, share: Fraction) -> Law:
         """The noise on one marginal that costs this share, exactly."""
         if self._event.epsilon is not None:
@@ -114,19 +170,6 @@ class Program:
             return Fraction(self.moves.l1) / (law.scale * self._event.epsilon)
         return Fraction(self.moves.l2_squared) / (2 * law.sigma2 * self._event.rho)
 
-    def choice(self, share: Fraction) -> Fraction:
-        """The epsilon of a choice by the exponential mechanism that costs this share at most.
-
-        In rho a choice of epsilon costs epsilon^2 / 8.
-        """
-        return self.pure(share) if self._event.epsilon is not None else _root(8 * self._event.rho * share)
-
-    def pure(self, share: Fraction) -> Fraction:
-        """The epsilon of a pure mechanism that costs this share at most: epsilon^2 / 2 in rho."""
-        if self._event.epsilon is not None:
-            return self._event.epsilon * share
-        return _root(2 * self._event.rho * share)
-
     def run(self, price: Price) -> Measurement:
         """A priced inquiry as one step: choices of bounds, keys that are found."""
         question = price.inquiry.question()
@@ -136,12 +179,6 @@ class Program:
             return json.loads(Measurement(id=self.id, text="", parts=parts, event=event).to_text()), event
 
         return Measurement.from_text(json.dumps(self.step({"run": question}, price.event, draw, word="describing")))
-
-    def beside(self, number: int) -> Any:
-        """What was stored beside the numbers of a step that was drawn before; None where it was not."""
-        id_ = f"{self.id}.{number}"
-        ledger = self._curator.ledger
-        return json.loads(ledger.answer(id_))["beside"] if id_ in ledger.refresh().answers else None
 
     def linear(
         self, axes: tuple[Axis, ...], parts: Sequence[tuple[Measurable, Law]], *, beside: Any = None
@@ -176,39 +213,9 @@ class Program:
         """The table cut by axes, to be measured. Reads nothing yet."""
         return Cut(self, axes)
 
-    def finish(self, summary: str) -> None:
-        """Store what the program came to, under its charge. Noisy and public facts only."""
-        self._curator.ledger.store(self.id, summary)
-
     def read(self, axes: tuple[Axis, ...]) -> Coded:
         """The rows as numbers of cells, for `Cut` alone."""
         return self._curator.engine.at(self.version.engine).coded(self._plan, axes, Region.whole(), tables=self._tables)
-
-    def step(
-        self, of: Any, event: Event, draw: Callable[[Curator], tuple[Any, Event]], *, word: str = "measuring"
-    ) -> Any:
-        """Take one step: read it back where it is stored, else pay, draw, store, and read it back.
-
-        `word`: what its share goes to, for people.
-        """
-        ledger = self._curator.ledger
-        digest = hashlib.sha256(json.dumps(of, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
-        loss = events.loss(event)
-        step = ledger.step(self.id, event, of=digest, number=len(self._spent) + 1)
-        if step.id not in ledger.state.answers:
-            try:
-                noisy, happened = draw(self._curator)
-            except Exception:  # whatever it was may quote a cell: say one constant thing
-                ledger.fail(self.id)
-                raise QueryFailed from None
-            if happened != event:
-                ledger.fail(self.id)
-                raise LedgerFault("the noise drawn is not the noise charged", hint="this is a defect; please report it")
-            ledger.store(step.id, json.dumps(noisy, separators=(",", ":")))
-        before = self.left
-        self._spent.append(loss)
-        self.shares[word] = self.shares.get(word, Fraction(0)) + before - self.left
-        return json.loads(ledger.answer(step.id))
 
 
 def noise_sd(event: Reserved, *, most_rows: int, share: Fraction) -> float:
@@ -216,6 +223,14 @@ def noise_sd(event: Reserved, *, most_rows: int, share: Fraction) -> float:
     if event.epsilon is not None:
         return math.sqrt(2) * float(most_rows / (event.epsilon * share))
     return float(most_rows) / math.sqrt(2 * float(event.rho * share))
+
+
+def choice_of(event: Reserved, share: Fraction) -> Fraction:
+    """The epsilon of a choice by the exponential mechanism that costs a share of a reservation at most.
+
+    In rho a choice of epsilon costs epsilon^2 / 8.
+    """
+    return event.epsilon * share if event.epsilon is not None else _root(8 * event.rho * share)
 
 
 def _root(square: Fraction) -> Fraction:

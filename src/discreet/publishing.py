@@ -1,6 +1,6 @@
-"""What a project publishes: histograms, ranges, marginals, tables, streams, and answers that agree. Part of `api`.
+"""What a project publishes: histograms, ranges, marginals, tables, streams, models, answers that agree. Part of `api`.
 
-Short methods, one for each verb; what they do lies in `tables` and `answers`.
+Short methods, one for each verb; what they do lies in `tables`, `synth` and `answers`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discreet import exact
 from discreet.accounting.guarantee import Guarantee
 from discreet.answers.sql import Asker
 from discreet.curator import Curator, Version
@@ -18,10 +19,14 @@ from discreet.errors import UsageError
 from discreet.question import Question
 from discreet.schema.file import ProjectFile
 from discreet.schema.schema import Table, closest
+from discreet.sql.dialect import identifier
 
 if TYPE_CHECKING:
     from discreet.answers.reconcile.agreement import Agreement
+    from discreet.graph.network import Network
     from discreet.sql.catalog import PublicTable
+    from discreet.synth.inspect.compare import Comparison
+    from discreet.synth.model import Model
     from discreet.tables.marginals.asking import Priced
     from discreet.tables.marginals.release import Marginals
     from discreet.tables.publish.publish import Quote as PublishQuote
@@ -29,10 +34,11 @@ if TYPE_CHECKING:
     from discreet.tables.ranges.reading import Ranges
     from discreet.tables.ranges.release import Quote as RangesQuote
     from discreet.tables.stream.stream import Stream
+    from discreet.versions import Versions
 
 
 class Publishing(ABC):
-    """The verbs of a project that publish tables; `Project` has the rest."""
+    """The verbs of a project that publish tables and models; `Project` has the rest."""
 
     file: ProjectFile
 
@@ -42,6 +48,10 @@ class Publishing(ABC):
     @property
     @abstractmethod
     def curator(self) -> Curator: ...
+
+    @property
+    @abstractmethod
+    def versions(self) -> Versions: ...
 
     @abstractmethod
     def sql(self, text: str) -> Question: ...
@@ -68,12 +78,14 @@ class Publishing(ABC):
         """How many rows have each value, or each combination of values, of some columns: a question to be asked."""
         if not columns:
             raise UsageError("a histogram needs a column", hint="project.histogram('patients', 'age')")
-        keys = ", ".join(f'"{self._column(name, column)}"' for column in columns)
-        return self.sql(f'SELECT {keys}, count(*) AS "{_free("rows", columns)}" FROM "{name}" GROUP BY {keys}')
+        keys = ", ".join(identifier(self._column(name, column)) for column in columns)
+        counted = identifier(_free("rows", columns))
+        return self.sql(f"SELECT {keys}, count(*) AS {counted} FROM {identifier(name)} GROUP BY {keys}")
 
     def _column(self, table: str, column: str) -> str:
+        self.known_version(self.private(table).name)  # refuses a table of which nothing can be counted
         known = [each.name for each in self.private(table).schema.columns]
-        if column.lower() not in [name.lower() for name in known] or '"' in column:
+        if column.lower() not in [name.lower() for name in known]:
             raise UsageError(f"table {table!r} has no column {column[:60]!r}", hint=closest(column, known))
         return column
 
@@ -270,6 +282,92 @@ class Publishing(ABC):
             reads=lambda text: self.sql(text).asked,
             only=releases,
             wholes=whole,
+        )
+
+    def synthesize(
+        self,
+        name: str,
+        *,
+        epsilon: object = None,
+        delta: object = None,
+        model: str = "auto",
+        columns: Sequence[str] | None = None,
+        constraints: Mapping[str, Any] | str | PathLike[str] | None = None,
+        analyst: str | None = None,
+        fresh: bool = False,
+        public: str | None = None,
+        progress: Callable[[str, float], None] | None = None,
+        **more: Any,
+    ) -> Model:
+        """Fit a model of a table, from which rows can be sampled for ever. Charged once; the same fit again is free.
+
+        `public`: a public table with the same columns, by which mst selects for free. `more`: degree, seconds,
+        model_mb, workload, rows, weights, marginals, adjacent; see `synth.wanted.Wanted`.
+        """
+        from discreet.synth.fit import synthesize
+        from discreet.synth.fitting import silent
+        from discreet.synth.wanted import Wanted, constraints_of, refuse_options
+
+        asker = self.asker(analyst)
+        self.private(name)
+        told = constraints_of(constraints, self.known_version(name).schema)
+        refuse_options(more)
+        wanted = Wanted.of(
+            epsilon=epsilon,
+            delta=delta,
+            kind=model,
+            columns=columns,
+            constraints=told,
+            public=public,
+            fresh=fresh,
+            **more,
+        )
+        return synthesize(
+            wanted,
+            version=self.version(name),
+            guarantee=self.guarantee(name),
+            curator=self.curator,
+            asker=asker,
+            order=[column.name for column in self.table(name).schema.columns],
+            public=None if public is None else self.public(public),
+            progress=progress or silent,
+        )
+
+    def graph(
+        self,
+        name: str,
+        *,
+        ends: Sequence[str] | None = None,
+        nodes: str | None = None,
+        key: str | None = None,
+        by: str | None = None,
+    ) -> Network:
+        """The network of a table of edges, to be asked for statistics. Free: it looks at public facts alone.
+
+        `ends`: the columns of the ends, where they are not declared and not called from and to. `nodes`: the table of
+        its nodes, and in it their `key` and an attribute to sort edges `by`.
+        """
+        from discreet.graph.network import network
+
+        return network(self, name, ends=ends, nodes=nodes, key=key, by=by)
+
+    def compare(
+        self, model: Model, *, epsilon: object, delta: object = None, analyst: str | None = None, fresh: bool = False
+    ) -> Comparison:
+        """How far a model's pairs of columns are from the table that it was fitted to, privately. Charged."""
+        from discreet.synth.inspect.compare import compare
+
+        asker = self.asker(analyst)
+        name = self.private(model.card.table).name
+        told = self.guarantee(name).delta_rho if delta is None else exact.probability(delta, name="delta")
+        return compare(
+            model,
+            epsilon=exact.positive(epsilon, name="epsilon", most=exact.MAX_QUESTION_EPSILON),
+            delta=told,
+            version=self.version(name),
+            curator=self.curator,
+            asker=asker,
+            fresh=fresh,
         )
 
 

@@ -62,10 +62,11 @@ class Question:
         delta: object = None,
         analyst: str | None = None,
         fresh: bool = False,
+        key: str | None = None,
     ) -> Release:
-        """Charge the ledger and answer; a repeat returns the stored answer, free."""
+        """Charge the ledger and answer; a repeat returns the stored answer, free. `key`: see `Ledger.charge`."""
         wish = wish_of(epsilon, within, confidence, delta)
-        asker = self.project.asker(analyst)
+        asker = self.project.asker(analyst, key)
         asked, versions = self.project.about(self.asked)
         return answers.ask(
             asked,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
@@ -25,6 +25,8 @@ Cell = int | float | str | bool | None
 #: For each column of a row: where the exact number lies, None for a key.
 Interval = tuple[float | str, float | str] | None
 Intervals = tuple[Interval, ...]
+#: Between what the numbers of a column lie by what is declared; None where that is not known.
+Bounds = tuple[float | str, float | str] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,10 +54,27 @@ class Spending:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseColumn:
-    """A column of an answer: a key, a noisy number, or something derived from those."""
+    """A column of an answer: a key, a noisy number, or something derived from those.
+
+    bounds: between what its numbers lie whatever the data are, by the declaration alone: those of an average's column.
+    """
 
     name: str
     kind: Literal["key", "noisy", "derived"]
+    bounds: Bounds = None
+
+    def to_data(self) -> dict[str, Any]:
+        """The column as JSON data; `bounds` only where there are some."""
+        told: dict[str, Any] = {"name": self.name, "kind": self.kind}
+        return told if self.bounds is None else told | {"bounds": list(self.bounds)}
+
+    @staticmethod
+    def from_data(data: dict[str, Any]) -> ReleaseColumn:
+        """The column that `to_data` wrote."""
+        bounds = data.get("bounds")
+        return ReleaseColumn(
+            name=data["name"], kind=data["kind"], bounds=None if bounds is None else (bounds[0], bounds[1])
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +108,12 @@ class Release:
         """A noise interval for each number, None for keys, at the answer's confidence."""
         return self.interval()
 
+    @property
+    def bought(self) -> Spending:
+        """What its measurement cost when it was charged, which for a stored answer may be long ago."""
+        loss = events.loss(self.event)
+        return Spending(epsilon=loss.epsilon, rho=loss.rho, delta=loss.delta)
+
     def plus_minus(self, confidence: object = None) -> float:
         """The widest noise of any number: half of the widest interval."""
         found = [
@@ -115,16 +140,30 @@ class Release:
         """The same answer, read at another confidence."""
         return replace(self, confidence=confidence)
 
+    def warning(self, told: Iterable[str]) -> Release:
+        """The same answer with these warnings; intervals that were read are kept."""
+        found = replace(self, warnings=tuple(told))
+        found._read.update(self._read)
+        return found
+
     def drowned(self, row: int, column: int) -> bool:
-        """Whether a number is no larger than its noise."""
-        return self.columns[column].kind != "key" and drowned(self.rows[row][column], self.intervals[row][column])
+        """Whether a number is lost in its noise."""
+        of = self.columns[column]
+        return of.kind != "key" and drowned(self.rows[row][column], self.intervals[row][column], of.bounds)
+
+    def drowned_numbers(self) -> tuple[int, int]:
+        """How many numbers are lost in their noise, and of how many."""
+        places = [(place, column.bounds) for place, column in enumerate(self.columns) if column.kind != "key"]
+        pairs = list(zip(self.rows, self.intervals, strict=True))
+        found = sum(drowned(row[place], ends[place], bounds) for place, bounds in places for row, ends in pairs)
+        return found, len(pairs) * len(places)
 
     def to_data(self) -> dict[str, Any]:
         """The answer as JSON data; the keys are a contract."""
         return {
             "release": self.id,
             "version": self.version,
-            "columns": [{"name": column.name, "kind": column.kind} for column in self.columns],
+            "columns": [column.to_data() for column in self.columns],
             "rows": [list(row) for row in self.rows],
             "intervals": [[None if ends is None else list(ends) for ends in row] for row in self.intervals],
             "confidence": float(self.confidence),
@@ -200,7 +239,8 @@ class Release:
         return "\n".join([*lines, *(["…"] if len(self.rows) > 20 else []), repr(self)])
 
     def __repr__(self) -> str:
-        free = "stored answer, free" if self.cached else "derived answer, free" if self.derived else ""
+        stored = f"stored answer, bought for {_paid(self.bought)}, free now" if self.cached else ""
+        free = stored or ("derived answer, free" if self.derived else "")
         price = free or f"cost epsilon {_shown(self.cost)}"
         return f"<Release {self.id}: {len(self.rows)} rows, {price}>"
 
@@ -215,13 +255,28 @@ class Release:
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{escape(repr(self))}</p>"
 
 
-def drowned(cell: Cell, ends: Interval) -> bool:
-    """Whether a number is no larger than its noise; a date or text never is."""
+def drowned(cell: Cell, ends: Interval, bounds: Bounds = None) -> bool:
+    """Whether a number is lost in its noise. Every table, chart and warning greys by this one rule.
+
+    A number is, where it is no larger than its noise, or where its interval says no more than its column's `bounds`,
+    which everybody knew: an average of "110 (0 to 110)". A date or text is so by its bounds alone.
+    """
     if ends is None:
         return not isinstance(cell, str)
-    if isinstance(cell, str) or isinstance(ends[0], str) or isinstance(ends[1], str):
+    low, high = ends
+    if isinstance(low, str) or isinstance(high, str):
+        return bounds is not None and ends == tuple(bounds)
+    if _tells_nothing(low, high, bounds):
+        return True
+    return not isinstance(cell, str) and (cell is None or abs(cell) <= (high - low) / 2)
+
+
+def _tells_nothing(low: float, high: float, bounds: Bounds) -> bool:
+    """Whether an interval reaches over all of its bounds, but for what rounding moved."""
+    if bounds is None or isinstance(bounds[0], str) or isinstance(bounds[1], str):
         return False
-    return cell is None or abs(cell) <= (ends[1] - ends[0]) / 2
+    slack = 1e-9 * (bounds[1] - bounds[0])
+    return low <= bounds[0] + slack and high >= bounds[1] - slack
 
 
 def with_noise(cell: float, low: float, high: float) -> str:
@@ -261,6 +316,13 @@ def _array(values: list[Any]) -> Any:
 def _needs(package: str) -> None:
     if importlib.util.find_spec(package) is None:
         raise UsageError(f"{package} is not installed", hint=f"pip install 'discreet[{package}]', or use to_arrow()")
+
+
+def _paid(cost: Spending) -> str:
+    """What was paid: on a Gaussian it has no epsilon."""
+    if cost.epsilon is None:
+        return f"rho {exact.show(cost.rho or Fraction(0), up=True)}"
+    return f"epsilon {exact.show(cost.epsilon, up=True)}"
 
 
 def _shown(cost: Spending) -> str:

@@ -10,15 +10,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet import exact
-from discreet.accounting.guarantee import Accounting, Guarantee
+from discreet.accounting.guarantee import Accounting, Guarantee, Limits
 from discreet.answers import afford, quoting
 from discreet.answers.caveats import doubled
 from discreet.errors import SchemaError, UsageError
-from discreet.ledger.account import Account
+from discreet.ledger.account import Account, Room
 from discreet.ledger.ledger import Ledger
 from discreet.release import Spending
 from discreet.schema.file import NAME
 from discreet.schema.schema import Budget, Table
+from discreet.schema.unit import PrivacyUnit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,10 +58,19 @@ def standing(table: Table, ledger: Ledger) -> Standing:
         events=found.charges,
         by_analyst={who: Spending(epsilon=paid, delta=Fraction(0)) for who, paid in found.by_analyst.items()},
         accounting=guarantee(table, ledger).accounting,
-        counts=afford.counts_left(limits, room, width=50, rows=table.schema.unit.rows),
+        counts=_counts(table.schema.unit, limits, room),
         largest_question=afford.largest_question(room),
         notes=tuple(doubled(ledger, table.population)),
     )
+
+
+def _counts(unit: PrivacyUnit, limits: Limits, room: Room) -> int:
+    """About how many more counts at plus or minus 50 there are; of persons, in a network without a limit on edges."""
+    rows = unit.limit or 1 if unit.ends else unit.rows
+    try:
+        return afford.counts_left(limits, room, width=50, rows=rows)
+    except UsageError:  # one person alone moves a count so far that none is so exact
+        return 0
 
 
 def guarantee(table: Table, ledger: Ledger) -> Guarantee:

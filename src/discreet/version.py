@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 import secrets
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +16,15 @@ from discreet.errors import UsageError
 from discreet.plan.relation import Scan
 from discreet.schema.address import DEFAULT
 from discreet.schema.schema import Schema
+
+#: A making that takes longer enters no version; what began still earlier, and no ledger names, is nobody's. The day
+#: between is for clocks that differ.
+_LONGEST_S = 6 * 86_400
+_NOBODYS_S = 7 * 86_400
+
+#: A version's name: of its table's name, for people; its ledger; when its making began, in seconds; its table's name
+#: again, for machines; chance. With `-tags` behind it, it fits into the 63 bytes that PostgreSQL has for a name.
+_NAME = re.compile(r"[A-Za-z0-9_]{0,16}-[a-z2-7]{16}-([0-9a-f]{8})([0-9a-f]{8})[0-9a-f]{8}(?:\.[a-z]+)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +59,37 @@ def lying(meant: Mapping[Scan, Version], publics: Mapping[int, Any], *, engine: 
     return Tables(files=files, publics=publics, engine=addresses.pop())
 
 
-def new_name(table: str, *, ending: str) -> str:
-    """A name for a version, which no other has: of its table's name, for people, and of chance, for machines."""
-    slug = "".join(letter if letter.isascii() and letter.isalnum() else "_" for letter in table)[:40]
-    return f"{slug}-{secrets.token_hex(8)}{ending}"
+def new_name(table: str, *, ledger: str, ending: str) -> str:
+    """A name for a version, which no other has: see `_NAME`. `ledger`: its id."""
+    slug = "".join(letter if letter.isascii() and letter.isalnum() else "_" for letter in table)[:16]
+    return f"{slug}-{ledger}-{int(time.time()):08x}{_digest(table)}{secrets.token_hex(4)}{ending}"
+
+
+def is_named_after(name: str, table: str) -> bool:
+    """Whether a version of this name is one of that table.
+
+    >>> is_named_after(new_name("visits 2026", ledger="abcdefghijklmnop", ending=".lake"), "visits 2026")
+    True
+    """
+    found = _NAME.fullmatch(name)
+    return found is not None and found[2] == _digest(table)
+
+
+def is_nobodys(name: str) -> bool:
+    """Whether the making of a version of this name is over, one way or the other: it began long ago."""
+    found = _NAME.fullmatch(name)
+    return found is not None and time.time() - int(found[1], 16) > _NOBODYS_S
+
+
+def check_in_time(name: str) -> None:
+    """Refuse to enter a version whose making took so long that another machine may take it for nobody's."""
+    found = _NAME.fullmatch(name)
+    if found is None or time.time() - int(found[1], 16) > _LONGEST_S:
+        raise UsageError(
+            f"the table took more than {_LONGEST_S // 86_400} days to make, and is given up",
+            hint="make it from less, or on a larger engine",
+        )
+
+
+def _digest(table: str) -> str:
+    return hashlib.sha256(table.encode()).hexdigest()[:8]

@@ -7,33 +7,37 @@ for the owner; what headers, declarations and the ledger say may be told to anyb
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from discreet.curator import Curator, Version
-from discreet.declaring import refuse_second_budget
+from discreet.declaring import refuse_other_unit, refuse_second_budget
 from discreet.engines.counted import REACHED, reached
-from discreet.engines.engine import Making, Tables
-from discreet.engines.fingerprint import fingerprint, trace_of
+from discreet.engines.engine import Making, Tables, Trace
+from discreet.engines.fingerprint import fingerprint, shared, trace_of
 from discreet.engines.header import Header
 from discreet.engines.person_keys import MARK
 from discreet.engines.public import load
-from discreet.errors import LedgerFault, UsageError
+from discreet.errors import DiscreetError, LedgerFault, UsageError
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.records import Version as Held
+from discreet.leftovers import sweep
 from discreet.plan.relation import Scan
 from discreet.schema.address import DEFAULT, kind
-from discreet.schema.file import NAME, ProjectFile, plain, read_table
+from discreet.schema.file import DEFAULT_LEDGER, NAME, ProjectFile, plain, read_table
+from discreet.schema.network import forgotten_in
 from discreet.schema.path import path_of
 from discreet.schema.schema import Schema, Table
 from discreet.sql.asked import Asked
 from discreet.sql.catalog import Known, PublicTable
 from discreet.standing import declared, difference, guarantee
+from discreet.version import is_named_after
 
 #: What of a table's declaration a version keeps: the rest (budget, population) belongs to the ledger.
-_VERSIONED = ("source", "person", "rows_per_person", "columns", "invariants")
+_VERSIONED = ("source", "person", "ends", "directed", "rows_per_person", "columns", "invariants")
 
 
 #: Under which a version says what kind of engine it was made on. Host, user and database are nobody's business.
@@ -45,13 +49,15 @@ class Forgotten:
     """What forgetting a person erased. Exact: for the owner only.
 
     `others`: further tables of the same population, in which nobody was forgotten. `missing`: versions that are not
-    where they were made, so that nobody could be erased from them; wherever they lie, they hold everybody.
+    where they were made, so that nobody could be erased from them; wherever they lie, they hold everybody. `left`: what
+    killed makings left, from which nobody could be erased: see `leftovers`.
     """
 
     tables: tuple[str, ...]
     exact_versions: int
     others: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,35 +127,52 @@ class Versions:
     def refresh(self, name: str) -> tuple[int, Making]:
         """Make a new version of a declared table from its source. An act of the owner."""
         making = self._make(name)
+        with suppress(DiscreetError):  # the version is made; `forget` says what cannot be reached
+            self._sweep({self.file.table(name).engine})
         return self.newest(name).number, making
 
     def forget(self, name: str, person: Sequence[str]) -> Forgotten:
         """Erase a person from every version of a table and of the tables that reach their persons through it.
 
-        An act of the owner. Versions, stored answers and losses stay; a tombstone survives refresh.
+        And of networks: see `forgotten_in`. An act of the owner. Versions, stored answers and losses stay; a tombstone
+        survives refresh.
         """
         table = self.file.table(name)
         _check_nameable(table, person)
+        tables = self.file.tables
         reached = [
             other.name
-            for other in self.file.tables.values()
-            if other.name != table.name and table.name in (step.name for step in path_of(other, self.file.tables))
+            for other in tables.values()
+            if other.name != table.name and table.name in forgotten_in(other, tables)
         ]
         if table.name not in self.ledger.refresh().versions:
             raise UsageError(
                 f"{table.name!r} has no version yet, so there is nobody to forget",
                 hint=f"discreet refresh {table.name}",
             )
-        tables = (table.name, *reached)
+        erasing = (table.name, *reached)
         others = tuple(
             other.name
-            for other in self.file.tables.values()
-            if other.name not in tables and not other.public and other.population == table.population
+            for other in tables.values()
+            if other.name not in erasing and not other.public and other.population == table.population
         )
-        lying = {(held.table, held.number): place for held, place in self._lying(tables)}
+        lying = {(held.table, held.number): place for held, place in self._lying(erasing)}
         missing = tuple(f"version {number} of {name}" for (name, number), place in lying.items() if self._gone(*place))
-        erased = self.curator.forget(tuple(person), tables, lying=list(lying.values()))
-        return Forgotten(tables=tables, exact_versions=erased, others=others, missing=missing)
+        erased = self.curator.forget(tuple(person), erasing, lying=list(lying.values()))
+        engines = {self.file.table(name).engine for name in erasing} | {address for address, _ in lying.values()}
+        left = self._sweep(engines)
+        return Forgotten(tables=erasing, exact_versions=erased, others=others, missing=missing, left=left)
+
+    def _sweep(self, engines: Collection[str]) -> tuple[str, ...]:
+        """Look after what killed makings left at these engines; what could not be reached there."""
+
+        def forgotten(name: str) -> Collection[bytes]:
+            tables = [table for table in self.file.tables.values() if is_named_after(name, table.name)]
+            names = {name for table in tables for name in forgotten_in(table, self.file.tables)}
+            return [bytes.fromhex(tag) for tag in self.ledger.state.tombstones(names)]
+
+        engine, folder = self.curator.engine, self.curator.folder
+        return sweep(engines, ledger=self.ledger, engine=engine, folder=folder, forgotten=forgotten)
 
     def _gone(self, address: str, name: str) -> bool:
         """Whether a version is not where it was made."""
@@ -178,8 +201,7 @@ class Versions:
         """Erase from a file of ours whom another machine that shares the ledger has forgotten since."""
         if not self.ledger.shared or _ENGINE in held.schema:
             return
-        names = [table.name, *(step.name for step in path_of(table, self.file.tables))]
-        gone = frozenset(self.ledger.state.tombstones(names))
+        gone = frozenset(self.ledger.state.tombstones(forgotten_in(table, self.file.tables)))
         if gone and (held.file, gone) not in self._caught_up:
             engine = self.curator.engine.at(DEFAULT)
             place = engine.place(held.file, folder=self.curator.folder)
@@ -194,6 +216,14 @@ class Versions:
         now = self._fingerprint(table)
         return held is not None and {key: held.source[key] for key in held.source if key not in (MARK, REACHED)} != now
 
+    def made_from(self, file: Path) -> bool:
+        """Whether a file that is there is, or is part of, a source of one of the tables."""
+        if not file.exists():
+            return False
+        engine, here = self.curator.engine.at(DEFAULT), Trace(same=(), files=(file,))
+        sources = [table.source for table in self.file.tables.values()]
+        return any(shared(trace_of(source, folder=self.folder, engine=engine), here) for source in sources)
+
     def warnings(self, name: str) -> list[str]:
         """Where discreet.toml and the ledger differ. Public facts: nothing here is read from data."""
         table = self.file.table(name)
@@ -204,13 +234,24 @@ class Versions:
         told = []
         if held.schema != self._declaration(table):
             told.append(f"{NAME} has changed since version {held.number}; `discreet refresh {table.name}` applies it")
-        return [*told, *filter(None, [difference(table, self.ledger)])]
+        if held.population != table.population:
+            told.append(
+                f"the ledger has {table.name!r} in population {held.population!r}, whose budget its questions spend; "
+                f"{NAME} says {table.population!r}: correct the file"
+            )
+            return told  # what the file says of another population's limit is no difference to this one's
+        return [*told, *filter(None, [difference(self.held(table), self.ledger)])]
+
+    def held(self, table: Table) -> Table:
+        """A table as the ledger has it: of the population, and with the unit, of its newest version."""
+        version = self._version(table)
+        return table if version is None else replace(table, population=version.population, schema=version.schema)
 
     def _make(self, name: str, *, number: int | None = None) -> Making:
         table = self.file.table(name)
         if table.public:
             raise UsageError(f"{table.name!r} is public and is read directly", hint="only private tables have versions")
-        self.refuse_second_budget(table)
+        self._check_population(table)
         path = path_of(table, self.file.tables)
         return self.curator.make(
             table,
@@ -220,6 +261,7 @@ class Versions:
             guarantee=guarantee(table, self.ledger),
             number=number,
             path=path,
+            whose=forgotten_in(table, self.file.tables),
         )
 
     def _make_first(self, table: Table) -> None:
@@ -229,9 +271,13 @@ class Versions:
         owner, and for `refresh`. A question must not fail in a way that tells of one person.
         """
         number = self.ledger.next_version(table.name)
+        if table.schema.unit.ends:  # whether it is too large is for the owner, too
+            raise UsageError(
+                f"table {table.name!r} has no version yet", hint=f"the owner runs discreet refresh {table.name}"
+            )
         self._check_headers(table)
         declared(table)
-        self.refuse_second_budget(table)
+        self._check_population(table)
         try:
             self._make(table.name, number=number)
         except UsageError:
@@ -250,7 +296,7 @@ class Versions:
         came_by: tuple[str, ...] = ()
         for step in (table, *path_of(table, self.file.tables)):
             found = self._header(step)
-            for name in (*came_by, *step.schema.unit.person, *step.schema.unit.on):
+            for name in (*came_by, *step.schema.unit.person, *step.schema.unit.on, *step.schema.unit.ends):
                 found.place(name)
             came_by = step.schema.unit.on
 
@@ -261,6 +307,11 @@ class Versions:
         engine = self.curator.engine.at(table.engine)
         return fingerprint(trace_of(table.source, folder=self.folder, engine=engine), seal=self.ledger.seal)
 
+    def _check_population(self, table: Table) -> None:
+        """Refuse what the ledger would refuse, before a source is read and in more words."""
+        self.refuse_second_budget(table)
+        refuse_other_unit(table, units=self.ledger.state.units, begun=self.begun)
+
     def refuse_second_budget(self, table: Table) -> None:
         """Refuse a table whose people the ledger knows under another population."""
         refuse_second_budget(
@@ -269,7 +320,14 @@ class Versions:
             versions=self.ledger.refresh().versions,
             seal=self.ledger.seal,
             engine=self.curator.engine,
+            begun=self.begun,
         )
+
+    @property
+    def begun(self) -> bool:
+        """Whether the ledger holds what must not be lost, or lies where nobody should take it away."""
+        state = self.ledger.state
+        return self.file.ledger != DEFAULT_LEDGER or bool(state.charges or state.forgotten or state.invariants)
 
     def _declaration(self, table: Table) -> dict[str, Any]:
         """What a version keeps of a table's declaration, as the ledger writes it: of its engine the kind alone."""
@@ -316,12 +374,14 @@ def _check_nameable(table: Table, person: Sequence[str]) -> None:
             f"{table.name!r} protects rows, which have no person to forget",
             hint="take the row out of the source, and refresh",
         )
-    if not unit.person:
+    if unit.ends and len(person) != 1:
+        raise UsageError(f"a person of {table.name!r} is what stands at an end of an edge: one value")
+    if not unit.person and not unit.ends:
         raise UsageError(
             f"{table.name!r} reaches its persons through {unit.through!r}",
             hint=f"discreet forget {unit.through} PERSON",
         )
-    if len(person) != len(unit.person):
+    if not unit.ends and len(person) != len(unit.person):
         raise UsageError(f"a person of {table.name!r} is {' and '.join(unit.person)}")
 
 

@@ -10,6 +10,7 @@ from discreet.answers.refine import Reading
 from discreet.measurement import Measurement, NoisyCells
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.release import drowned
 
 CONFIDENCE = Fraction(95, 100)
 
@@ -64,15 +65,20 @@ def test_several_measurements_are_read_by_what_was_measured(asked):
     assert Reading(asked=asked, measurement=one, others=(elsewhere,)).blocks[0].values[0].tolist() == [100] * 4
 
 
+def told(reading, confidence):
+    """The numbers, and where the exact ones lie."""
+    return [(row[1], ends[1]) for row, ends in zip(reading.rows, reading.intervals(confidence), strict=True)]
+
+
 def test_numbers_no_larger_than_their_noise_are_marked(asked):
     law = DiscreteLaplace(scale=Fraction(10))
     width = law.half_width(CONFIDENCE)
     reading = Reading(asked=asked, measurement=measured([0, width, width + 1, -width - 1], law))
-    assert reading.drowned(CONFIDENCE) == (2, 4)
+    assert [drowned(*pair) for pair in told(reading, CONFIDENCE)] == [True, True, False, False]
     assert [ends[1] for ends in reading.intervals(CONFIDENCE)] == [
         (value - width, value + width) for value in (0, width, width + 1, -width - 1)
     ]
-    assert reading.drowned(Fraction(999, 1000))[0] == 4
+    assert all(drowned(*pair) for pair in told(reading, Fraction(999, 1000)))
 
 
 def test_an_interval_is_as_wide_as_the_law_of_its_noise(asked):

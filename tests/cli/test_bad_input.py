@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+import discreet
 from clinic import COLUMNS, make, rows_of_ledger, run, say
 from discreet.cli.main import call
 
@@ -240,7 +241,7 @@ def test_a_table_cannot_be_renamed_into_a_new_budget(tmp_path, capsys):
     path.write_text(path.read_text().replace("tables.patients", "tables.people"))
     question = "select count(*) from people"
     code, data, _ = run(capsys, tmp_path, "query", question, "--epsilon", "1")
-    assert code == 2 and "declared already, as 'patients'" in data["reason"]
+    assert code == 2 and "knows this source as 'patients'" in data["reason"]
     (tmp_path / "patients.csv").rename(tmp_path / "moved.csv")
     path.write_text(path.read_text().replace("patients.csv", "moved.csv"))
     assert run(capsys, tmp_path, "query", question, "--epsilon", "1")[0] == 2
@@ -324,19 +325,27 @@ def test_help_and_version(capsys):
     assert call([]) == 2
 
 
-def test_stopping_by_the_keyboard(tmp_path):
-    """Ctrl-C during a question: exit 130, a sentence, no traceback."""
+@pytest.mark.parametrize("where", ["count", "inside"])
+def test_stopping_by_the_keyboard(tmp_path, where):
+    """Ctrl-C during a question, in our code or in an engine's: exit 130, what was charged, no traceback, no failure."""
     make(tmp_path)
     script = (
-        "import os, signal, threading, sys; from discreet.engines.duckdb import DuckDBEngine\n"
-        "def count(*a, **k):\n    os.kill(os.getpid(), signal.SIGINT)\n    import time; time.sleep(30)\n"
-        "DuckDBEngine.count = count\n"
+        "import os, signal, sys, time; from discreet.engines.duckdb import DuckDBEngine\n"
+        "from discreet.engines.engine import EngineFailure\n"
+        "def count(*a, **k):\n    os.kill(os.getpid(), signal.SIGINT)\n    time.sleep(30)\n"
+        "def inside(*a, **k):\n"
+        "    try:\n        count()\n    except KeyboardInterrupt:\n        pass  # as DuckDB does, inside a statement\n"
+        "    raise EngineFailure('Query interrupted')\n"
+        f"DuckDBEngine.count = {where}\n"
         f"from discreet.cli.main import call; sys.exit(call(['query', {COUNT!r}, '--epsilon', '0.1', '--project', {str(tmp_path)!r}]))"
     )
     start = time.monotonic()
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.returncode == 130 and time.monotonic() - start < 25
-    assert "stays charged" in done.stderr and "Traceback" not in done.stderr
+    assert "stays charged: epsilon 0.1 for r-" in done.stderr and "Traceback" not in done.stderr
+    entries = [(entry.kind, entry.data()) for entry in discreet.open(tmp_path).ledger.entries()]
+    assert all(body["stopped"] for kind, body in entries if kind == "failure")
+    assert discreet.open(tmp_path).ledger.state.failures == {}
 
 
 def test_the_tour(capsys):

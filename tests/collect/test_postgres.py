@@ -51,6 +51,18 @@ def test_tables_are_made_once_and_another_version_is_refused(schema):
         PostgresStore(schema)
 
 
+def test_a_store_from_before_anybody_was_named_goes_on(schema):
+    store = PostgresStore(schema)
+    named = survey(store, asker="The city clinic")
+    assert store.survey(named.id).asker == "The city clinic"
+    store.close()
+    with psycopg.connect(schema, autocommit=True) as raw:
+        raw.execute("ALTER TABLE discreet_surveys DROP COLUMN asker")
+    store = PostgresStore(schema)
+    assert store.survey(named.id).asker == ""
+    store.close()
+
+
 def test_the_database_itself_keeps_a_closed_survey_closed(schema):
     store = PostgresStore(schema)
     store.end(survey(store).id)

@@ -111,6 +111,21 @@ def test_a_report_of_another_length_in_the_file_is_seen(file_store):
         everything(file_store, asked)
 
 
+def test_a_store_from_before_anybody_was_named_goes_on(file_store, tmp_path):
+    """A column was added later. Whoever reads a store without it adds it; whoever does not know it writes as before."""
+    named = survey(file_store, asker="The city clinic")
+    file_store.close()
+    raw = sqlite3.connect(file_store.path, isolation_level=None)
+    raw.execute("ALTER TABLE surveys DROP COLUMN asker")
+    raw.close()
+    for _ in range(2):
+        store = open_store(None, tmp_path)
+        assert store.survey(named.id).asker == ""
+        another = survey(store, asker="The city clinic")
+        assert store.survey(another.id).asker == "The city clinic"
+        store.close()
+
+
 def test_another_version_is_refused(file_store, tmp_path):
     raw = sqlite3.connect(file_store.path, isolation_level=None)
     raw.execute("PRAGMA user_version = 2")
@@ -141,7 +156,7 @@ def test_a_locked_store_is_a_fault_and_then_goes_on(file_store, tmp_path, monkey
 
 
 def test_a_network_filesystem_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(sqlite, "filesystem", lambda path, mounts: "nfs4")
+    monkeypatch.setattr(sqlite, "network", lambda path: "nfs4")
     with pytest.raises(StoreFault, match="network"):
         open_store(None, tmp_path, make=True)
 

@@ -26,6 +26,7 @@ def test_the_document_of_the_wire():
         "minimum": 30,
         "closed": False,
         "token": False,
+        "asker": "",
     }
     assert Survey.from_data(made.to_data()).to_data() == made.to_data()
     assert made.ended().to_data()["closed"] is True

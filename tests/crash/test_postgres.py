@@ -196,7 +196,9 @@ def kill_and_restart(made) -> None:
     started(made.ensure_postgres_running)
 
 
-def torture(folder: Path, kills: int, limit: Fraction, monkeypatch: pytest.MonkeyPatch) -> None:
+def torture(
+    folder: Path, kills: int, limit: Fraction, monkeypatch: pytest.MonkeyPatch, *, patience_s: float = 150
+) -> None:
     with mortal() as (made, url), schema(url) as address:
         states = two_machines(address, folder, limit, monkeypatch)
         machines, killed = Machines("patient.py", address, states), 0
@@ -204,7 +206,7 @@ def torture(folder: Path, kills: int, limit: Fraction, monkeypatch: pytest.Monke
             time.sleep(random.uniform(0.2, 1.2))
             kill_and_restart(made)
             killed += 1
-        lines, wrong = machines.said(150)
+        lines, wrong = machines.said(patience_s)
         faults = [line for line in lines if line.startswith("fault ")]
         answers = dict(line.split(" ", 1) for line in lines if line not in faults)
         assert not wrong, wrong
@@ -227,7 +229,8 @@ def test_a_server_killed_under_load(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.fuzz
 @pytest.mark.skipif("DISCREET_TEST_POSTGRES" in os.environ, reason="kills a server of its own")
-@pytest.mark.timeout(3600)
+@pytest.mark.timeout(7200)
 def test_a_server_killed_under_load_for_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     for number in range(10):
-        torture(tmp_path / str(number), 8, Fraction(24), monkeypatch)
+        # 2,400 charges of some 20 a second where the machine has nothing else to do; much fewer where it has.
+        torture(tmp_path / str(number), 8, Fraction(24), monkeypatch, patience_s=900)

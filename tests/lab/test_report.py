@@ -16,7 +16,7 @@ from lab import demos
 
 NAMES = [
     *("linkage", "ratings", "sampling", "homogeneity", "background", "minimality", "intersection", "differencing"),
-    *("averaging", "reconstruction", "census", "auditing", "floats", "synthetic"),
+    *("averaging", "reconstruction", "census", "auditing", "floats", "synthetic", "network"),
 ]
 
 

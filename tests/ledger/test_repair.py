@@ -186,6 +186,26 @@ def test_forgotten_populations_versions_grants_and_deltas(path: Path, copies: Co
             ask(ledger, laplace("1"), version=2)
 
 
+def test_a_forgotten_population_protects_whom_it_was_opened_to_protect(path: Path, copies: Copies):
+    """Persons were promised: a ledger from before that is no way to count their rows one by one."""
+    with make(path):
+        pass
+    copies.take("old")
+    with Ledger.open(path) as ledger:
+        ledger.declare("staff", guarantee(5), unit="person")
+        ledger.add_version("staff", population="staff", schema={}, source={})
+        ask(ledger, laplace("2"), table="staff", population="staff")
+    copies.restore_ledger("old")
+    repair.acknowledge(path)
+    for _ in range(2):  # told by the gap's row from then on
+        with Ledger.open(path) as ledger:
+            with pytest.raises(UsageError, match="was opened to protect each person, for good"):
+                ledger.declare("staff", guarantee(5), unit="row")
+            ledger.declare("staff", guarantee(5), unit="person")
+            assert ledger.state.units == {"patients": "row", "staff": "person"}
+    assert repair.verify(path).sound
+
+
 def test_a_forgotten_gaussian_ends_the_pure_arm_for_everybody(path: Path, copies: Copies):
     with make(path, guarantee(3, SMALL)) as ledger:
         ask(ledger, laplace("0.1"))

@@ -21,7 +21,6 @@ HIDDEN = (
 GOOD = (
     "duckdb",
     "postgresql://ann@db:5432/clinic",
-    "postgres://db/clinic",
     "postgresql://ann:@/clinic?host=/run/postgresql",
     "postgresql:///clinic?host=/run",
     "postgresql://%2Frun%2Fpostgresql/clinic",
@@ -174,3 +173,8 @@ def test_what_is_taken_is_what_libpq_reads(rest):
     assert bool(wanted.get("password")) <= parts.tells_secret
     for key in SETTINGS & set(told) - {"host", "port", "dbname"}:
         assert wanted.get(key, "") == told[key]
+
+
+def test_postgresql_is_one_engine_by_either_scheme():
+    """A join of two tables is asked of one engine, told by its address."""
+    assert check_address("postgres://db/clinic", where="x") == "postgresql://db/clinic"

@@ -159,3 +159,20 @@ def test_threads_do_not_meet():
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_a_child_reads_after_its_parent_did():
+    """The parent's database lost its threads by the fork: the child must neither use it nor wait for it."""
+    import multiprocessing
+
+    assert syntax_fault("select 1") is None
+    child = multiprocessing.get_context("fork").Process(target=_read_in_a_child)
+    child.start()
+    child.join(20)
+    if child.is_alive():
+        child.kill()
+    assert child.exitcode == 0
+
+
+def _read_in_a_child() -> None:
+    assert syntax_fault("select 1") is None and syntax_fault("select from where") is not None

@@ -20,6 +20,7 @@ from discreet.answers.releasing import released
 from discreet.answers.repeats import BETWEEN
 from discreet.answers.sql import Asker, measured, stored
 from discreet.curator import Curator, Version
+from discreet.engines.stopping import halfway
 from discreet.errors import UsageError
 from discreet.ledger.refusal import check_quota
 from discreet.plan.price import region_of
@@ -95,14 +96,19 @@ def ask_batch(
     ]
     _check_room(batch, wishes, wish, versions=versions, guarantee=guarantee, curator=curator, asker=asker)
     found: dict[int, Release] = {}
-    for group, each in zip(batch.groups, wishes, strict=True):
+    paid = False
+    for number, (group, each) in enumerate(zip(batch.groups, wishes, strict=True)):
         whole, made = batch.whole(group), versions(group[0])
         known = stored(whole, each, version=made[0], curator=curator)
-        measurement = (
-            known.measurement
-            if known is not None
-            else measured(whole, each, versions=made, guarantee=guarantee(made[0].table), curator=curator, asker=asker)
-        )
+        own = replace(asker, key=None if asker.key is None else f"{asker.key}.{number}")
+        if known is not None:
+            measurement = known.measurement
+        else:
+            with halfway(paid):
+                measurement = measured(
+                    whole, each, versions=made, guarantee=guarantee(made[0].table), curator=curator, asker=own
+                )
+            paid = True
         for turn, question in enumerate(group):
             reading = Reading(asked=question, measurement=measurement, others=() if known is None else known.others)
             release = released(

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.plan import formula
-from discreet.release import Cell, Interval, drowned
+from discreet.release import Cell, Interval
 from discreet.sql.asked import Asked, Output
 from discreet.sql.keys import middle
 from discreet.sql.typed import Numeric
@@ -188,26 +188,21 @@ class Block:
         if (output, confidence) not in self.ends:
             laws = [self.laws[index] for index in range(len(self.asked.inquiry.statistics))]
             low, high = formula.interval(output.formula, self.vectors(), laws, confidence)
-            self.ends[output, confidence] = np.broadcast_to(low, self.size), np.broadcast_to(high, self.size)
+            nobody = self._nobody(output.formula, confidence)
+            least, most = formula.bounds(output.formula) or (-math.inf, math.inf)
+            self.ends[output, confidence] = np.where(nobody, least, low), np.where(nobody, most, high)
         return self.ends[output, confidence]
 
-    def drowned(self, output: Output, confidence: Fraction) -> NDArray[np.bool_]:
-        """Whether each number of a column is no larger than its noise."""
-        whole = self._whole(output)
-        if self._of_found(output):
-            return np.zeros(self.size, dtype=np.bool_)  # a key that shows is no noise
-        if output.quantile is not None:
-            pairs = zip(self.cells(output), self._bin_ends(output.quantile, confidence), strict=True)
-            found = [drowned(cell, ends) for cell, ends in pairs]
-        elif whole is not None:
-            width = float(self.laws[whole].half_width(confidence))
-            return np.abs(self.values[whole].astype(np.float64)) <= width
-        else:
-            assert output.formula is not None
-            low, high = self._ends(output, confidence)
-            value = np.broadcast_to(formula.evaluate(output.formula, self.vectors()), self.size)
-            return ~(np.abs(value) > (high - low) / 2)
-        return np.array(found, dtype=np.bool_)
+    def _nobody(self, asked: formula.Formula, confidence: Fraction) -> NDArray[np.bool_]:
+        """Groups of which the noise leaves open whether there is anybody, where the column is computed from a mean.
+
+        The mean of nobody is anything: such an interval says only what was declared, and the number is drowned.
+        """
+        found = np.zeros(self.size, dtype=np.bool_)
+        for index in formula.numbers_of_rows(asked):
+            width = float(self.laws[index].half_width(confidence))
+            found |= self.values[index].astype(np.float64) <= width
+        return found
 
     def _of_found(self, output: Output) -> bool:
         """Whether a column is computed from numbers by which keys were discovered."""

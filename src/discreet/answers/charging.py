@@ -26,5 +26,6 @@ def charged(
         price=price,
         analyst=asker.name,
         quota=asker.quota,
+        key=asker.key,
         **more,
     ).id

@@ -19,6 +19,7 @@ from discreet.mechanisms.threshold import Threshold
 from discreet.plan.price import Discover, Law, Measure, Price, cheapest, price
 from discreet.release import Spending
 from discreet.sql.asked import Asked, Output
+from discreet.sql.text import Source
 
 FREE = Spending(epsilon=Fraction(0), rho=Fraction(0), delta=Fraction(0))
 
@@ -102,6 +103,8 @@ def quoted_with(
     booking: bool = True,
     told: Helping | None = None,
 ) -> Quote:
+    delta = guarantee.keys * KEYS_SHARE if wish.delta is None else wish.delta
+
     def at(epsilon: Fraction) -> Price:
         return price(
             asked.inquiry,
@@ -109,7 +112,7 @@ def quoted_with(
             needs=asked.needs,
             epsilon=epsilon,
             gaussian=gaussian,
-            delta=guarantee.keys * KEYS_SHARE if wish.delta is None else wish.delta,
+            delta=delta,
             confidence=wish.confidence,
         )
 
@@ -117,7 +120,9 @@ def quoted_with(
         epsilon = wish.epsilon if wish.epsilon is not None else _epsilon_within(asked, wish, at, told)
         found = at(epsilon)
     except Refused as problem:
-        raise Refused(problem.reason, hint=problem.hint, sql=problem.sql or asked.text) from None
+        source = Source(text=problem.sql or asked.text)
+        found_keys = [key.node for key in asked.keys if key.axis is None] if delta <= 0 else []
+        raise source.refusal(problem.reason, at=next(iter(found_keys), None), hint=problem.hint) from None
     decision = ledger.preview(
         population=version.population,
         table=version.table,

@@ -149,17 +149,6 @@ class Reading:
             shown = [_picked(column[0], self.simple) for column in columns]
         return tuple(zip(*shown, strict=True))
 
-    def drowned(self, confidence: Fraction) -> tuple[int, int]:
-        """How many numbers of the answer are no larger than their noise, and of how many."""
-        outputs = [output for output in self.asked.outputs if output.key is None and output.grouping is None]
-        found = 0
-        for place, block in enumerate(self.blocks):
-            groups = self.simple
-            if groups is None:
-                groups = np.array([number for own, number in self.order if own == place], dtype=np.int64)
-            found += sum(int(block.drowned(output, confidence)[groups].sum()) for output in outputs)
-        return found, len(self.rows) * len(outputs)
-
 
 def _arranged(
     keys: tuple[tuple[int | str | None, ...], ...], places: tuple[int, ...]

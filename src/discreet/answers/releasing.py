@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Literal
-
 from discreet.answers.caveats import caveats, doubled
+from discreet.answers.columns import columns_of
 from discreet.answers.quoting import FREE, Wish, cost_of, spending
 from discreet.answers.refine import Reading
 from discreet.curator import Version
 from discreet.ledger.ledger import Ledger
-from discreet.release import Release, ReleaseColumn
-from discreet.sql.asked import Output
+from discreet.release import Release
 from discreet.sql.text import statements
 
 
@@ -19,12 +16,11 @@ def released(reading: Reading, wish: Wish, *, version: Version, ledger: Ledger, 
     """A reading as a release, with where the budget stands."""
     standing = ledger.standing(version.population)
     measurement = reading.measurement
-    columns = tuple(ReleaseColumn(name=output.name, kind=_kind(output)) for output in reading.asked.outputs)
     found = Release(
         id=measurement.id,
         table=version.table,
         version=version.number,
-        columns=columns,
+        columns=columns_of(reading.asked),
         rows=reading.rows,
         event=measurement.event,
         confidence=wish.confidence,
@@ -34,13 +30,7 @@ def released(reading: Reading, wish: Wish, *, version: Version, ledger: Ledger, 
         cached=cached,
         reread=reading.intervals,
     )
-    return replace(found, warnings=tuple(_warnings(found, reading, wish, ledger)))
-
-
-def _kind(output: Output) -> Literal["key", "noisy", "derived"]:
-    if output.key is not None or output.grouping is not None:
-        return "key"
-    return "noisy" if output.plain is not None or output.quantile is not None else "derived"
+    return found.warning(_warnings(found, reading, wish, ledger))
 
 
 def _warnings(release: Release, reading: Reading, wish: Wish, ledger: Ledger) -> list[str]:
@@ -58,7 +48,7 @@ def _warnings(release: Release, reading: Reading, wish: Wish, ledger: Ledger) ->
         told.append(f"only the {len(reading.found.keys):,} most common of the keys that were found fit into one answer")
     population = ledger.state.charges[release.id].population
     told += [] if release.cached else doubled(ledger, population)
-    drowned, cells = reading.drowned(wish.confidence)
+    drowned, cells = release.drowned_numbers()
     if drowned:
         which = "the number is" if cells == 1 else f"{drowned} of {cells} numbers are"
         told.append(f"{which} no larger than the noise; a larger epsilon or wider groups would show more")

@@ -28,10 +28,11 @@ from discreet.sql.asked import Asked
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asker:
-    """Who asks, and how much they may pay in all."""
+    """Who asks, and how much they may pay in all. `key`: one charge at most is made under it; see `Ledger.charge`."""
 
     name: str | None = None
     quota: Fraction | None = None
+    key: str | None = None
 
 
 def ask(
@@ -69,6 +70,21 @@ def ask(
     return released(reading, wish, version=version, ledger=ledger, cached=False)
 
 
+def reread(reading: Reading, wish: Wish, *, version: Version, curator: Curator, reads: Reads) -> Release:
+    """What was bought for a width, as `ask` gave it: read together with what else is released, where it was priced so.
+
+    What was released since is looked at, too: it makes the answer more exact, and takes nothing away.
+    """
+    asked, measurement, ledger = reading.asked, reading.measurement, curator.ledger
+    before = tell(asked, version=version, curator=curator, reads=reads, without=measurement.id)
+    if before is not None and helps(before, wish):
+        after = tell(asked, version=version, curator=curator, reads=reads)
+        both = together(before, measurement, after, wish)
+        if both is not None:
+            return combined(both, measurement, wish, version=version, ledger=ledger)
+    return released(reading, wish, version=version, ledger=ledger, cached=False)
+
+
 def measured(
     asked: Asked,
     wish: Wish,
@@ -95,6 +111,7 @@ def measured(
             publics=asked.publics,
             analyst=asker.name,
             quota=asker.quota,
+            key=asker.key,
             also=also,
         )
     except BudgetExceeded as problem:

@@ -11,11 +11,13 @@ def run() -> None:
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         # Before numpy is loaded: the products of a fit are small, and threads that wait for each other double its time.
         os.environ.setdefault(name, "1")
+    begun = False
     try:
         from discreet.cli.main import call
 
+        begun = True
         code = call(sys.argv[1:])
     except KeyboardInterrupt:
-        print("stopped; what was charged stays charged", file=sys.stderr)
+        print(f"stopped; {'what was charged stays charged' if begun else 'nothing was charged'}", file=sys.stderr)
         code = 130
     sys.exit(code)

@@ -46,6 +46,16 @@ def one_of(epsilon: str | None, within: str | None) -> None:
         raise UsageError("--epsilon and --within say the same thing twice", hint="give one of the two")
 
 
+def two_ends(told: str | None) -> tuple[str, str] | None:
+    """--ends FROM,TO as two names of columns."""
+    if told is None:
+        return None
+    first, _, second = (part.strip() for part in told.partition(","))
+    if not first or not second or "," in second or first.lower() == second.lower():
+        raise UsageError("--ends names two columns", hint="--ends from,to")
+    return first, second
+
+
 def has_place(path: Path) -> None:
     """Refuse an output that cannot be written where it should be: told before the work, and before any charge."""
     folder = path.resolve().parent

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table as RichTable
+from rich.text import Text as RichText
 
 from discreet.cli import show
 from discreet.cli.flags import HERE, Confidence, Delta, Epsilon, Folder, Json, Within, one_of, writable
@@ -53,9 +54,9 @@ def _bars(release: Release) -> Any:
     counts = [row[-1] if isinstance(row[-1], int | float) else 0 for row in release.rows]
     most = max([1.0, *map(float, counts)])
     table = RichTable(box=None, pad_edge=False, header_style="bold")
-    table.add_column(release.columns[0].name, no_wrap=True)
-    table.add_column(release.columns[1].name, justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True)
-    for row, count in list(enumerate(counts))[: show.MOST_ROWS]:
-        table.add_row(release.shown(row, 0), release.shown(row, 1), "▇" * round(_BAR * max(0.0, float(count)) / most))
+    heads, rows = show.marked(release)
+    for head in (*heads, ""):
+        table.add_column(RichText(head), no_wrap=True)
+    for (key, number), count in zip(rows, counts, strict=False):  # no more than a screen shows
+        table.add_row(RichText(key), RichText(number), "▇" * round(_BAR * max(0.0, float(count)) / most))
     return table

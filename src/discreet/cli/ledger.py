@@ -1,4 +1,4 @@
-"""`discreet ledger`: check it, list it, write it out, unlock it, take it to another machine."""
+"""`discreet ledger`: check it, list it, write it out, unlock it, back it up, take it to another machine."""
 
 from __future__ import annotations
 
@@ -71,7 +71,8 @@ def acknowledge(project: Folder = HERE, as_json: Json = False) -> None:
     """Unlock after a detected rollback or repeated failures; what was forgotten is charged anew."""
     import discreet
 
-    data, text = show.repaired(discreet.open(project).acknowledge())
+    found = discreet.open(project)
+    data, text = show.repaired(found.acknowledge(), found)
     show.out(data, text, as_json=as_json)
 
 
@@ -91,7 +92,7 @@ def adopt(
     import discreet
 
     found = discreet.open(project)
-    data, text = show.repaired(found.adopt(state, alone=alone))
+    data, text = show.repaired(found.adopt(state, alone=alone), found)
     if isinstance(found.ledger_path, Path):
         text += "\nthe ledger goes on here: never use it again where it comes from, or its budget is spent twice"
     elif state is not None:
@@ -101,3 +102,53 @@ def adopt(
     if state is None:
         text += "\nif a limit was raised after this copy was made, grant no more than was granted on top of that"
     show.out(data, text, as_json=as_json)
+
+
+@ledger_app.command("backup")
+def backup(
+    to: Annotated[Path, typer.Option("--to", metavar="FILE", help="A new file for the copy.")],
+    project: Folder = HERE,
+    as_json: Json = False,
+) -> None:
+    """Write a copy of the ledger to a new file, checked, while others may go on writing."""
+    import discreet
+    from discreet.ledger.backup import backup
+
+    found = discreet.open(project)
+    writable(to, found)
+    rows = backup(found.ledger_path, to)
+    lines = [
+        f"wrote {rows} rows to {to}",
+        "it holds questions and answers, and no key; back up the state folder, too, and apart from it",
+    ]
+    show.out({"file": str(to), "rows": rows}, lines, as_json=as_json)
+
+
+@ledger_app.command("restore")
+def restore(
+    file: Annotated[Path, typer.Argument(help="A file that `ledger backup` wrote.")],
+    state: Annotated[
+        Path | None, typer.Option("--state", help="The ledger's state folder, where this machine has none.")
+    ] = None,
+    lost: Annotated[
+        bool, typer.Option("--lost", help="No state folder is left: every budget counts as spent.")
+    ] = False,
+    project: Folder = HERE,
+    as_json: Json = False,
+) -> None:
+    """Put a backup in the ledger's place. What was spent after it was made is charged anew."""
+    import discreet
+    from discreet.folder import refuse_state_inside
+    from discreet.ledger.backup import restore
+
+    if state is not None and lost:
+        raise UsageError("--state and --lost contradict each other")
+    found = discreet.open(project)
+    refuse_state_inside(found.folder)
+    done = restore(found.ledger_path, file, state_folder=state, lost=lost)
+    data, text = show.repaired(done.repaired, found)
+    lines = [f"restored {done.rows} rows", text]
+    if done.set_aside is not None:
+        lines.append(f"what was there is kept as {done.set_aside.name}")
+    aside = None if done.set_aside is None else done.set_aside.name
+    show.out(data | {"rows": done.rows, "set_aside": aside}, lines, as_json=as_json)

@@ -16,25 +16,42 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet import __version__
-from discreet.cli import show
+from discreet.cli import show, stopped
 from discreet.cli.anonymize import anonymize
 from discreet.cli.attacks import attack_app
 from discreet.cli.audit import audit
 from discreet.cli.bounds import bounds
 from discreet.cli.check import check
-from discreet.cli.flags import HERE, Confidence, Delta, Epsilon, Folder, Ignored, Json, Within, one_of, writable
+from discreet.cli.flags import (
+    HERE,
+    Confidence,
+    Delta,
+    Epsilon,
+    Folder,
+    Ignored,
+    Json,
+    Within,
+    one_of,
+    writable,
+)
+from discreet.cli.graph import graph_app
 from discreet.cli.histogram import histogram
 from discreet.cli.ledger import ledger_app
 from discreet.cli.marginals import marginals
+from discreet.cli.owning import add, forget, init, refresh
+from discreet.cli.people import people_app
 from discreet.cli.publish import publish
 from discreet.cli.ranges import ranges
 from discreet.cli.reconcile import reconcile
+from discreet.cli.release import release
+from discreet.cli.serve import serve
 from discreet.cli.survey import survey_app
 from discreet.cli.synth import synth_app
 from discreet.errors import BudgetExceeded, DiscreetError, Refused, UsageError
 
 if TYPE_CHECKING:
     from discreet.api import Project
+    from discreet.engines.stopping import Stop
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -47,105 +64,19 @@ app = typer.Typer(
 app.add_typer(ledger_app, name="ledger")
 app.add_typer(synth_app, name="synth")
 app.add_typer(survey_app, name="survey")
+app.add_typer(people_app, name="people")
 app.add_typer(attack_app, name="attack")
-app.command()(bounds)
-app.command()(histogram)
-app.command()(marginals)
-app.command()(publish)
-app.command()(ranges)
-app.command()(reconcile)
-app.command()(anonymize)
-app.command()(check)
-app.command()(audit)
+app.add_typer(graph_app, name="graph")
 
 
 #: Stopped by the keyboard, as shells count it.
 STOPPED = 130
-#: Verbs that charge nothing, so that nothing needs to be said of charges when one breaks off.
-FREE = frozenset(
-    {"init", "add", "refresh", "forget", "explain", "budget", "version", "reconcile"}
-    | {"ledger verify", "ledger show", "ledger export", "synth sample"}
-    | {"survey", "audit", "anonymize", "attack", "check"}
-)
 #: The root of what the parser raises; typer shows only its leaves.
 _WRONG_USAGE: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
 
-@app.command()
-def init(
-    epsilon: Annotated[str | None, typer.Option("--epsilon", help="The budget that tables inherit.")] = None,
-    delta: Annotated[str | None, typer.Option("--delta", help="Its delta; 0 is pure differential privacy.")] = None,
-    project: Folder = HERE,
-    as_json: Json = False,
-) -> None:
-    """Make the project folder: discreet.toml and an empty ledger."""
-    import discreet
-    from discreet.schema.file import NAME
-
-    declared = (project / NAME).exists()
-    made = discreet.init(project, epsilon=epsilon, delta=delta)
-    data, text = show.made(made, declared=declared)
-    show.out(data, text, as_json=as_json)
-
-
-@app.command()
-def add(
-    file: Annotated[str, typer.Argument(help="A CSV or Parquet file, or a quoted glob; or a table of the engine.")],
-    name: Annotated[str | None, typer.Option("--name", help="The table's name.")] = None,
-    person: Annotated[str | None, typer.Option("--person", help="The column that says whose row it is.")] = None,
-    rows_per_person: Annotated[int | None, typer.Option("--rows-per-person", min=1)] = None,
-    epsilon: Annotated[str | None, typer.Option("--epsilon", help="The table's budget.")] = None,
-    delta: Annotated[str | None, typer.Option("--delta", help="The budget's delta.")] = None,
-    public: Annotated[bool, typer.Option("--public", help="Everybody may know this table.")] = False,
-    population: Annotated[str | None, typer.Option("--population", help="The people whose budget it shares.")] = None,
-    engine: Annotated[
-        str, typer.Option("--engine", help="Where the table lies: postgresql://… or spark://…")
-    ] = "duckdb",
-    project: Folder = HERE,
-    as_json: Json = False,
-) -> None:
-    """Declare a table: proposes names and types and writes them into discreet.toml."""
-    import discreet
-    from discreet.declaring import protected
-
-    found = discreet.open(project)
-    table = found.add(
-        file,
-        name=name,
-        person=person,
-        rows_per_person=rows_per_person,
-        epsilon=epsilon,
-        delta=delta,
-        public=public,
-        population=population,
-        engine=engine,
-    )
-    others = [other for other in found.file.tables.values() if other.name != table.name]
-    data, text = show.added(table, limit_said=rows_per_person is not None, warnings=protected(table, others))
-    show.out(data, text, as_json=as_json)
-
-
-@app.command()
-def refresh(
-    table: Annotated[str, typer.Argument(help="A declared table.")],
-    check: Annotated[bool, typer.Option("--check", help="Only say whether the source has changed.")] = False,
-    project: Folder = HERE,
-    as_json: Json = False,
-) -> None:
-    """Make a new version of the declared table from its source: an act of the owner."""
-    import discreet
-
-    found = discreet.open(project)
-    if check:
-        changed = found.source_changed(table)
-        words = "the source has changed" if changed else "the source is what the newest version was made from"
-        show.out({"table": table, "changed": changed}, words, as_json=as_json)
-        return
-    with show.progress(f"making {table}"):
-        version, making = found.refresh(table)
-    through = found.table(table).schema.unit.through is not None
-    data, text = show.refreshed(table, version, making, through=through)
-    show.out(data, text, as_json=as_json)
+for _of_the_owner in (init, add, refresh):
+    app.command()(_of_the_owner)
 
 
 @app.command()
@@ -195,7 +126,7 @@ def query(
     if file is not None:
         if csv is not None or parquet is not None or fresh:
             raise UsageError("a batch has several answers: --csv, --parquet and --fresh go with one question")
-        with _noted(found), show.progress("asking"):
+        with _noted(found), show.progress("asking", engines=_engines(found)):
             releases = found.batch(
                 _read(file), epsilon=epsilon, within=within, confidence=confidence, delta=delta, analyst=analyst
             )
@@ -203,7 +134,7 @@ def query(
         show.out({"answers": [release.to_data() for release in releases]}, parts, as_json=as_json)
         return
     assert sql is not None
-    with _noted(found), show.progress("asking"):
+    with _noted(found), show.progress("asking", engines=_engines(found)):
         release = found.sql(sql).ask(
             epsilon=epsilon, within=within, confidence=confidence, delta=delta, analyst=analyst, fresh=fresh
         )
@@ -224,25 +155,9 @@ def again(
     import discreet
 
     found = discreet.open(project)
-    with _noted(found), show.progress("asking"):
+    with _noted(found), show.progress("asking", engines=_engines(found)):
         answered = found.again(release, epsilon=epsilon, confidence=confidence, analyst=analyst)
     show.out(answered.to_data(), show.answer(answered, found.budget(answered.table)), as_json=as_json)
-
-
-@app.command()
-def forget(
-    table: Annotated[str, typer.Argument(help="A declared table of persons.")],
-    person: Annotated[list[str], typer.Argument(help="Whom: the value, or values, that name the person.")],
-    project: Folder = HERE,
-    as_json: Json = False,
-) -> None:
-    """Erase a person from a table and those reached through it: an act of the owner."""
-    import discreet
-
-    with show.progress(f"forgetting in {table}"):
-        erased = discreet.open(project).forget(table, person)
-    data, text = show.forgotten(erased)
-    show.out(data, text, as_json=as_json)
 
 
 @app.command()
@@ -274,8 +189,8 @@ def budget(
         name for name, table in found.file.tables.items() if not table.public and table.budget is not None
     ]
     data, text = show.budgets({name: found.budget(name) for name in names})
-    lines = [line for name in names if granting and (line := lag(found.table(name), found.ledger))]
-    known = [difference(found.table(name), found.ledger) for name in names if lines]
+    lines = [line for name in names if granting and (line := lag(found.held(name), found.ledger))]
+    known = [difference(found.held(name), found.ledger) for name in names if lines]
     show.notes([note for name in names for note in found.warnings(name) if note not in known])
     show.out(data, [*text, *(f"  write it into discreet.toml too: {line}" for line in lines)], as_json=as_json)
 
@@ -294,6 +209,24 @@ def version(project: Ignored = HERE, as_json: Json = False) -> None:
     show.out({"version": __version__}, __version__, as_json=as_json)
 
 
+# After those above, so that help begins with what one begins with.
+for _verb_of_its_own in (
+    forget,
+    bounds,
+    histogram,
+    ranges,
+    marginals,
+    publish,
+    reconcile,
+    release,
+    serve,
+    anonymize,
+    check,
+    audit,
+):
+    app.command()(_verb_of_its_own)
+
+
 def _read(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8")
@@ -301,6 +234,11 @@ def _read(file: Path) -> str:
         raise UsageError(f"cannot read {str(file)!r}: {problem.strerror}") from None
     except UnicodeDecodeError:
         raise UsageError(f"{str(file)!r} is not UTF-8 text") from None
+
+
+def _engines(project: Project) -> list[str]:
+    """Where tables of a project lie."""
+    return [table.engine for table in project.file.tables.values()]
 
 
 @contextmanager
@@ -317,9 +255,10 @@ def call(words: list[str]) -> int:
     """Run the command line; return the exit code."""
     if words in (["--version"], ["-V"]):
         words = ["version"]
-    as_json = "--json" in words
+    as_json, begun = "--json" in words, stopped.now()
     try:
-        code = app(words, standalone_mode=False, prog_name="discreet")  # an Exit inside is returned
+        with stopped.by_keyboard() as stop:
+            code = _unless_stopped(stop, words)
     except DiscreetError as problem:
         show.failure(problem, failure_data(problem), as_json=as_json)
         return problem.exit_code
@@ -340,21 +279,26 @@ def call(words: list[str]) -> int:
     except Exception as problem:  # a defect of ours: its text could hold anything, so it is not shown
         if os.environ.get("DISCREET_DEBUG"):
             raise
+        charges = stopped.charged(words, since=begun)
         defect = DiscreetError(
-            f"something went wrong that should not have ({type(problem).__name__}){_charged(words)}",
+            f"something went wrong that should not have ({type(problem).__name__}){charges}",
             hint="DISCREET_DEBUG=1 shows the owner where",
         )
         show.failure(defect, failure_data(defect), as_json=as_json)
         return defect.exit_code
     if code == STOPPED:
-        print(f"stopped{_charged(words)}", file=sys.stderr)
+        print(f"stopped{stopped.charged(words, since=begun)}", file=sys.stderr)
     return code if isinstance(code, int) else 0
 
 
-def _charged(words: list[str]) -> str:
-    """What becomes of a charge when a verb breaks off; nothing for one that never charges."""
-    free = any(" ".join(words[:size]) in FREE for size in (1, 2))
-    return "" if free else "; what was charged stays charged"
+def _unless_stopped(stop: Stop, words: list[str]) -> Any:
+    """What the verb returns; an error that comes of being stopped by the keyboard is told as that."""
+    try:
+        return app(words, standalone_mode=False, prog_name="discreet")  # an Exit inside is returned
+    except Exception:
+        if stop.pulled:
+            return STOPPED
+        raise
 
 
 def failure_data(problem: DiscreetError) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text as RichText
@@ -62,13 +63,19 @@ def failure(problem: DiscreetError, data: Mapping[str, Any], *, as_json: bool) -
     if as_json:
         print(json.dumps(data, ensure_ascii=False))
     else:
-        print(f"{type(problem).__name__}: {problem}", file=sys.stderr)
+        print(f"{type(problem).__name__}: {problem.told()}", file=sys.stderr)
 
 
 @contextmanager
-def progress(words: str) -> Iterator[None]:
-    """A spinner on stderr while something takes long; nothing where stderr is no terminal."""
-    with Console(stderr=True).status(words):
+def progress(words: str, *, engines: Iterable[str] = ()) -> Iterator[None]:
+    """A spinner on stderr while something takes long; nothing where stderr is no terminal.
+
+    `engines`: the addresses of those that may be needed. Spark takes half a minute to start, and says nothing.
+    """
+    from discreet.schema.address import kind
+
+    starts = any(kind(address) == "spark" for address in engines)
+    with Console(stderr=True).status(f"{words}; Spark starts first, which takes a while" if starts else words):
         yield
 
 
@@ -97,7 +104,13 @@ def added(table: Table, *, limit_said: bool, warnings: list[str]) -> tuple[dict[
             '  low and high for numbers and dates; type = "category" with its values for groups.',
             f"Then: discreet refresh {table.name}, which shows what did not fit.",
         ]
-        if not table.schema.unit.is_row and not limit_said:
+        if table.schema.unit.ends:
+            lines[-3:] = [
+                "A person is protected with all their edges. discreet graph stats finds a limit on edges privately;",
+                f"  rows_per_person in [tables.{table.name}] says one. directed = true tells a to b from b to a.",
+                f"Then: discreet refresh {table.name}, which shows what was left out.",
+            ]
+        elif not table.schema.unit.is_row and not limit_said:
             lines += [
                 "A person counts with one row until you say rows_per_person;",
                 f"  discreet bounds {table.name} rows_per_person --epsilon 0.1 finds a good one privately.",
@@ -111,7 +124,7 @@ def added(table: Table, *, limit_said: bool, warnings: list[str]) -> tuple[dict[
 
 def refreshed(name: str, version: int, making: Making, *, through: bool) -> tuple[dict[str, Any], str]:
     """What making a version did: exact, for the owner only. through: persons are reached through another table."""
-    left_out = making.exact_truncated + making.exact_without_person
+    left_out = making.exact_truncated + making.exact_without_person + making.exact_loops + making.exact_doubles
     read = making.exact_rows + left_out
     kept = f", of which {making.exact_rows} are kept and {left_out} left out" if left_out else ""
     lines = [f"made version {version} of {name!r} from {read} rows{kept} (this note is exact: for the owner)"]
@@ -125,8 +138,20 @@ def refreshed(name: str, version: int, making: Making, *, through: bool) -> tupl
         lines.append(f"  {making.exact_without_person} rows without a person were left out")
     if making.exact_truncated:
         lines.append(f"  {making.exact_truncated} rows beyond rows_per_person were left out")
+    if making.exact_loops:
+        lines.append(f"  {making.exact_loops} edges from a person to themselves were left out")
+    if making.exact_doubles:
+        lines.append(f"  {making.exact_doubles} rows repeat an edge, and were left out")
+    if making.exact_one_way is not None:
+        lines.append(
+            f"  {making.exact_one_way} of {making.exact_rows} edges stand there in one direction only, and count as "
+            "both; directed = true tells directions apart"
+        )
+    empty = [column for column, nulled in making.exact_nulled.items() if 0 < nulled == read]
     for column, nulled in making.exact_nulled.items():
-        if nulled:
+        if column in empty:
+            lines.append(f"  {column}: not one of {nulled} values fits, so all are NULL: is it declared as what it is?")
+        elif nulled:
             lines.append(f"  {column}: {nulled} values did not fit and are NULL")
     for column, clamped in making.exact_clamped.items():
         if clamped:
@@ -139,8 +164,12 @@ def refreshed(name: str, version: int, making: Making, *, through: bool) -> tupl
         "persons": making.exact_persons,
         "without_person": making.exact_without_person,
         "truncated": making.exact_truncated,
+        "loops": making.exact_loops,
+        "doubles": making.exact_doubles,
+        "one_way": making.exact_one_way,
         "nulled": dict(making.exact_nulled),
         "clamped": dict(making.exact_clamped),
+        "empty": empty,
     }
     return data, "\n".join(lines)
 
@@ -148,17 +177,16 @@ def refreshed(name: str, version: int, making: Making, *, through: bool) -> tupl
 def answer(release: Release, standing: Standing) -> list[Any]:
     """An answer for people: a table, how wrong it may be, what it cost."""
     table = RichTable(box=None, pad_edge=False, header_style="bold")
-    for column in release.columns:
-        table.add_column(column.name, justify="left" if column.kind == "key" else "right", no_wrap=True)
-    places = range(len(release.columns))
-    for row in range(min(MOST_ROWS, len(release.rows))):
-        shown = [release.shown(row, place) for place in places]
-        told = [f"{cell} ~" if release.drowned(row, place) else cell for place, cell in enumerate(shown)]
+    heads, rows = marked(release)
+    for head in heads:
+        table.add_column(RichText(head), no_wrap=True)
+    for told in rows:
         table.add_row(*(RichText(cell) for cell in told))
     lines: list[Any] = [table]
     if len(release.rows) > MOST_ROWS:
         lines.append(f"… {len(release.rows) - MOST_ROWS} more rows; --csv FILE writes them all")
-    free = "stored answer: free" if release.cached else "derived from earlier answers: free" if release.derived else ""
+    stored = f"stored answer, bought for {_spending(release.bought)}: free now" if release.cached else ""
+    free = stored or ("derived from earlier answers: free" if release.derived else "")
     price = free or f"cost {_spending(release.cost)}"
     lines += [
         "",
@@ -168,6 +196,27 @@ def answer(release: Release, standing: Standing) -> list[Any]:
     ]
     lines += [f"note: {warning}" for warning in release.warnings]
     return lines
+
+
+def marked(release: Release) -> tuple[list[str], list[list[str]]]:
+    """The heads and the rows that a screen shows: numbers below numbers, and ~ behind those that their noise drowns.
+
+    (Set in columns here: a table that justifies would strip the room that the others leave for the mark.)
+    """
+    rows, places = range(min(MOST_ROWS, len(release.rows))), range(len(release.columns))
+    heads = [column.name for column in release.columns]
+    cells = [[release.shown(row, place) for place in places] for row in rows]
+    for place, column in enumerate(release.columns):
+        if column.kind != "key":
+            width = max(cell_len(text) for text in (heads[place], *(row[place] for row in cells)))
+            heads[place] = _right(heads[place], width)
+            for row in rows:
+                cells[row][place] = _right(cells[row][place], width) + (" ~" if release.drowned(row, place) else "")
+    return heads, cells
+
+
+def _right(text: str, width: int) -> str:
+    return " " * (width - cell_len(text)) + text
 
 
 def spent(standing: Standing) -> str:
@@ -191,17 +240,24 @@ def forgotten(erased: Forgotten) -> tuple[dict[str, Any], str]:
         "  answers given before stay, and so does what they cost; later versions leave this person out"
     )
     if not erased.exact_versions:
-        text += "\n  nobody by that name was there: look whether it is spelled as in the source"
+        text += (
+            "\n  nobody by that name was there: look whether it is spelled as in the source (whoever has it is left out"
+            " of later versions all the same, so that no tombstone says that somebody was there)"
+        )
     if erased.others:
         text += f"\n  other tables of the same people, in which nothing was erased: {', '.join(erased.others)}"
     if erased.missing:
         listed = ", ".join(erased.missing)
         text += f"\n  not there, so that nobody was erased from them; if copies lie elsewhere, delete them: {listed}"
+    if erased.left:
+        listed = ", ".join(erased.left)
+        text += f"\n  half of a table that a killed making left, so that nobody was erased from it; delete it: {listed}"
     data = {
         "tables": list(erased.tables),
         "versions": erased.exact_versions,
         "others": list(erased.others),
         "missing": list(erased.missing),
+        "left": list(erased.left),
     }
     return data, text
 
@@ -257,11 +313,15 @@ def verified(report: Report) -> str:
     return f"the ledger does not verify{where}: {report.problem}"
 
 
-def repaired(done: Repaired) -> tuple[dict[str, Any], str]:
-    """What an owner's repair did."""
+def repaired(done: Repaired, project: Project) -> tuple[dict[str, Any], str]:
+    """What an owner's repair did, and where the budgets that it charged stand now."""
+    from discreet.answers.quoting import spending
+
     lines = []
-    if done.charged:
-        lines.append(f"charged what was forgotten to: {', '.join(done.charged)}")
+    for name in done.charged:
+        now = project.ledger.standing(name)
+        spent, limit = _spending(spending(now.spent)), _spending(spending(now.limit), up=False)
+        lines.append(f"charged what was forgotten to {name}: {spent} counts as spent now, of {limit}")
     if done.unlocked:
         lines.append(f"unlocked: {', '.join(done.unlocked)}")
     if done.lost:
@@ -296,7 +356,8 @@ def entries(found: list[dict[str, Any]]) -> RichTable:
         price = body.get("price") or (body.get("guarantee") or {}).get("epsilon")
         cells = ["" if body.get(name) is None else str(body[name]) for name in names]
         shown = "" if price is None else exact.show(exact.read(price), up=True)
-        table.add_row(str(entry["seq"]), entry["time"][:19], entry["kind"], shown, *map(RichText, cells))
+        how = next((f", {word}" for word in ("stopped", "late") if body.get(word) is True), "")  # of a failure
+        table.add_row(str(entry["seq"]), entry["time"][:19], f"{entry['kind']}{how}", shown, *map(RichText, cells))
     return table
 
 

@@ -130,7 +130,7 @@ def estimate(
     if told.get("waiting"):
         raise Refused(
             told.get("because")
-            or f"There are {told['n']:,} reports, and this survey is not estimated below {survey.minimum:,}.",
+            or f"Of {told['n']:,} reports nothing is told: this survey is estimated from {survey.minimum:,} on.",
             hint="wait for more answers",
         )
     show.out({"survey": survey.id, **told}, surveys.estimated(survey, told), as_json=as_json)

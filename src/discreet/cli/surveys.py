@@ -121,6 +121,12 @@ def estimated(survey: Survey, told: dict[str, Any]) -> list[Any]:
     ]
     if told.get("made"):
         lines.append(f"made by {told['made']}: these figures have no interval")
+    rest = 0 if told["closed"] else told["n"] % max(1, survey.minimum)
+    if rest:
+        lines.append(
+            f"this counts every report, for you; the page of results shows the first {told['n'] - rest:,}, in steps of "
+            f"{survey.minimum:,}, so that no two looks differ by one person's report: show others no more than that"
+        )
     return lines
 
 

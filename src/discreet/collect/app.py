@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,10 +27,6 @@ CLIENT = Path(__file__).parents[1] / "local" / "client" / "discreet-local.js"
 
 def make(store: Store, *, rate: float | None = None) -> FastAPI:
     """The application over a store. rate: reports a second from one address; 0 is no limit."""
-    from fastapi import FastAPI
-    from fastapi.responses import FileResponse, JSONResponse
-    from fastapi.staticfiles import StaticFiles
-
     collector = Collector(store, rate=rate)
 
     @asynccontextmanager
@@ -39,8 +35,24 @@ def make(store: Store, *, rate: float | None = None) -> FastAPI:
         yield
         await asyncio.to_thread(collector.stop)
 
+    return over(collector, life)
+
+
+def over(collector: Collector, life: Callable[[FastAPI], AbstractAsyncContextManager[None]] | None = None) -> FastAPI:
+    """The application over a collector, which `life` starts and stops; without one, whoever made the collector does."""
+    from fastapi import FastAPI
+    from fastapi.responses import FileResponse, JSONResponse
+    from fastapi.staticfiles import StaticFiles
+
     # The interactive documents would fetch their scripts from elsewhere.
-    app = FastAPI(title="Discreet surveys", lifespan=life, docs_url=None, redoc_url=None, openapi_url=None)
+    app = FastAPI(
+        title="Discreet surveys",
+        lifespan=life,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        redirect_slashes=False,
+    )
 
     async def collect(request: Request) -> Response:
         try:

@@ -43,7 +43,8 @@ SCHEMA = (
         minimum bigint NOT NULL CHECK (minimum > 0),
         token boolean NOT NULL,
         created text NOT NULL,
-        closed boolean NOT NULL DEFAULT false
+        closed boolean NOT NULL DEFAULT false,
+        asker text NOT NULL DEFAULT ''
     )""",
     f"""CREATE TABLE discreet_reports (
         survey bigint NOT NULL REFERENCES discreet_surveys (number),
@@ -67,7 +68,7 @@ SCHEMA = (
 # Ids are looked up by the index of ids whatever the planner knows of the table: `survey + 0` hides the other index,
 # by which it would read every report of a survey that was small when it last looked.
 _COUNTED = "SELECT id FROM discreet_reports WHERE id = ANY(%s) AND survey + 0 = %s"
-_SURVEY = "SELECT id, question, randomizer, minimum, token, created, closed FROM discreet_surveys"
+_SURVEY = "SELECT id, question, randomizer, minimum, token, created, closed, asker FROM discreet_surveys"
 
 
 class PostgresStore:
@@ -83,8 +84,8 @@ class PostgresStore:
     def make(self, survey: Survey) -> None:
         with self._writing() as writer:
             writer.execute(
-                "INSERT INTO discreet_surveys (id, question, randomizer, minimum, token, created)"
-                " VALUES (%s, %s, %s, %s, %s, %s)",
+                "INSERT INTO discreet_surveys (id, question, randomizer, minimum, token, created, asker)"
+                " VALUES (%s, %s, %s, %s, %s, %s, %s)",
                 (
                     survey.id,
                     survey.question,
@@ -92,6 +93,7 @@ class PostgresStore:
                     survey.minimum,
                     survey.token,
                     survey.created,
+                    survey.asker,
                 ),
             )
 
@@ -239,6 +241,8 @@ def _make(connection: Rows) -> None:
             connection.execute(statement)
     if connection.execute("SELECT version FROM discreet_collection").fetchall() != [(VERSION,)]:
         raise StoreFault("these surveys were written by another version of Discreet", hint="upgrade")
+    # A column that stores did not have at first. Whoever does not know it goes on: it has a default.
+    connection.execute("ALTER TABLE discreet_surveys ADD COLUMN IF NOT EXISTS asker text NOT NULL DEFAULT ''")
 
 
 def _connect(address: str) -> Rows:

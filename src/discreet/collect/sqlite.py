@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 import sqlite3
 import threading
 import time
@@ -20,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet import database_file
 from discreet.collect.store import (
     ID_BYTES,
     PIECE,
@@ -32,7 +32,7 @@ from discreet.collect.store import (
 )
 from discreet.collect.survey import Survey, is_id, kinds
 from discreet.errors import StoreFault, UsageError
-from discreet.ledger.place import NETWORK, filesystem
+from discreet.ledger.place import network
 from discreet.local.randomizer import read
 from discreet.schema.file import NAME as PROJECT_FILE
 
@@ -53,7 +53,8 @@ SCHEMA = (
         minimum INTEGER NOT NULL CHECK (minimum > 0),
         token INTEGER NOT NULL CHECK (token IN (0, 1)),
         created TEXT NOT NULL,
-        closed INTEGER NOT NULL DEFAULT 0 CHECK (closed IN (0, 1))
+        closed INTEGER NOT NULL DEFAULT 0 CHECK (closed IN (0, 1)),
+        asker TEXT NOT NULL DEFAULT ''
     ) STRICT""",
     f"""CREATE TABLE reports (
         survey INTEGER NOT NULL REFERENCES surveys (number),
@@ -76,7 +77,7 @@ SCHEMA = (
         WHEN (SELECT closed FROM surveys WHERE number = NEW.survey)
         BEGIN SELECT RAISE(ABORT, 'a closed survey stays closed'); END""",
 )
-_SURVEY = "SELECT id, question, randomizer, minimum, token, created, closed FROM surveys"
+_SURVEY = "SELECT id, question, randomizer, minimum, token, created, closed, asker FROM surveys"
 
 
 class SqliteStore:
@@ -87,6 +88,7 @@ class SqliteStore:
         self._lock = threading.Lock()
         with _faults():
             self._writer = _connect(path)
+            _grow(self._writer)
             self._writer.execute("PRAGMA busy_timeout = 0")  # `_begin` waits
 
     def make(self, survey: Survey) -> None:
@@ -97,10 +99,13 @@ class SqliteStore:
             survey.minimum,
             int(survey.token),
             survey.created,
+            survey.asker,
         )
         with self._writing() as writer:
             writer.execute(
-                "INSERT INTO surveys (id, question, randomizer, minimum, token, created) VALUES (?, ?, ?, ?, ?, ?)", row
+                "INSERT INTO surveys (id, question, randomizer, minimum, token, created, asker)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                row,
             )
 
     def survey(self, id_: str) -> Survey:
@@ -198,7 +203,7 @@ def _begin(connection: sqlite3.Connection) -> None:
 
 def survey_of(row: Sequence[Any]) -> Survey:
     """A survey from its row."""
-    id_, question, randomizer, minimum, token, created, closed = row
+    id_, question, randomizer, minimum, token, created, closed, asker = row
     return Survey(
         id=id_,
         question=question,
@@ -207,7 +212,15 @@ def survey_of(row: Sequence[Any]) -> Survey:
         token=bool(token),
         created=created,
         closed=bool(closed),
+        asker=asker,
     )
+
+
+def _grow(connection: sqlite3.Connection) -> None:
+    """A column that stores did not have at first. Whoever does not know it goes on: it has a default."""
+    if not any(name == "asker" for _, name, *_ in connection.execute("PRAGMA table_info(surveys)")):
+        with suppress(sqlite3.OperationalError):  # another process was first; if not, the next statement says so
+            connection.execute("ALTER TABLE surveys ADD COLUMN asker TEXT NOT NULL DEFAULT ''")
 
 
 def _desk(connection: sqlite3.Connection, batches: Sequence[Batch]) -> tuple[dict[str, int], Desk]:
@@ -268,47 +281,13 @@ def open_file(path: Path, *, make: bool = False) -> SqliteStore:
     if not path.is_file():
         if not make:
             raise UsageError("There are no surveys here.", hint="discreet survey new makes one")
-        _make(path)
+        with _faults():
+            database_file.make(path, version=VERSION, schema=SCHEMA)
     return SqliteStore(path)
 
 
-def _make(path: Path) -> None:
-    """A whole file or none: it is made under another name and moved to its place."""
-    new = path.with_name(f"{path.name}.{secrets.token_hex(6)}.new")
-    with _faults():
-        if not path.parent.exists():
-            path.parent.mkdir(mode=0o700, exist_ok=True)
-            (path.parent / ".gitignore").write_text("*\n")
-        os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        try:
-            with closing(sqlite3.connect(new, isolation_level=None)) as connection:
-                connection.execute(f"PRAGMA user_version = {VERSION}")
-                for statement in SCHEMA:
-                    connection.execute(statement)
-                connection.execute("PRAGMA journal_mode = WAL")
-            with suppress(FileExistsError):  # another process was first
-                os.link(new, path)
-            _sync_folder(path.parent)
-        finally:
-            for left in (new, *(new.with_name(new.name + end) for end in ("-wal", "-shm"))):
-                left.unlink(missing_ok=True)
-
-
-def _sync_folder(folder: Path) -> None:
-    """A new file's name is on disk only when its folder is."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def _refuse_network(path: Path) -> None:
-    try:
-        mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="surrogateescape")
-    except OSError:
-        return
-    if (kind := filesystem(path.parent.resolve(), mounts)) in NETWORK:
+    if kind := network(path.parent):
         raise StoreFault(
             f"surveys cannot be kept on a network filesystem ({kind}), where locks cannot be trusted",
             hint="keep them on a local disk, or in PostgreSQL: --store postgresql://user@host/database",

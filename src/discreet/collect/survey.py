@@ -17,6 +17,8 @@ VERSION = 1
 MINIMUM = 20
 #: The longest question, in characters.
 LONGEST_QUESTION = 2_000
+#: The longest name of who asks.
+LONGEST_ASKER = 120
 #: Protocols that noise the answers to several questions at once.
 SEVERAL = ("sampled", "split")
 
@@ -37,12 +39,16 @@ class Survey:
     token: bool = False
     created: str
     closed: bool = False
+    #: Who asks, as respondents are told; empty where nobody said it.
+    asker: str = ""
 
     def __post_init__(self) -> None:
         if not is_id(self.id):
             raise UsageError(f"{self.id[:40]!r} is no id of a survey")
         if not self.question.strip() or len(self.question) > LONGEST_QUESTION or not self.question.isprintable():
             raise UsageError(f"A question is one line of at most {LONGEST_QUESTION:,} characters.")
+        if len(self.asker) > LONGEST_ASKER or not self.asker.isprintable():
+            raise UsageError(f"Who asks is said in one line of at most {LONGEST_ASKER} characters.")
         if self.randomizer.protocol in SEVERAL:
             raise UsageError(
                 "A survey asks one question.", hint="make a survey of each; randomizers of several are for programs"
@@ -51,7 +57,9 @@ class Survey:
             raise UsageError(f"The minimum of reports is at least 1; this is {self.minimum}.")
 
     @classmethod
-    def new(cls, question: str, randomizer: Randomizer, *, minimum: int = MINIMUM, token: bool = False) -> Survey:
+    def new(
+        cls, question: str, randomizer: Randomizer, *, minimum: int = MINIMUM, token: bool = False, asker: str = ""
+    ) -> Survey:
         """A survey that begins now, under an id that nobody has."""
         return cls(
             id="".join(secrets.choice(_LETTERS) for _ in range(_ID_LENGTH)),
@@ -60,6 +68,7 @@ class Survey:
             minimum=minimum,
             token=token,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
+            asker=asker,
         )
 
     def ended(self) -> Survey:
@@ -76,6 +85,7 @@ class Survey:
             "minimum": self.minimum,
             "closed": self.closed,
             "token": self.token,
+            "asker": self.asker,
         }
 
     @classmethod
@@ -85,12 +95,19 @@ class Survey:
             if data["version"] != VERSION:
                 raise UsageError(f"This is a survey of version {data['version']!r}; version {VERSION} is known here.")
             question, minimum, id_ = str(data["question"]), int(data["minimum"]), str(data["survey"])
-            token, closed = bool(data["token"]), bool(data["closed"])
+            token, closed, asker = bool(data["token"]), bool(data["closed"]), str(data.get("asker", ""))
             randomizer = read(data["randomizer"], kinds())
         except (KeyError, TypeError, ValueError, AttributeError) as problem:
             raise UsageError("This is no survey's document.") from problem
         return cls(
-            id=id_, question=question, randomizer=randomizer, minimum=minimum, token=token, closed=closed, created=""
+            id=id_,
+            question=question,
+            randomizer=randomizer,
+            minimum=minimum,
+            token=token,
+            closed=closed,
+            created="",
+            asker=asker,
         )
 
 

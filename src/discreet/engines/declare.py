@@ -25,6 +25,7 @@ import pyarrow.compute as pc
 
 from discreet.engines.conversion import Kind, kind_of, raw_sql, takes, word_sql
 from discreet.engines.engine import Making
+from discreet.engines.faults import Fault, first_fault
 from discreet.engines.select import Forms, select_sql
 from discreet.engines.source import Source
 from discreet.engines.stored import arrow_schema, check_declarable, new_file, storage
@@ -41,6 +42,10 @@ MOST_ROW_BYTES = 1 << 25
 
 #: What DuckDB says where it cannot read one cell.
 _UNREADABLE = re.compile("utf-?8|unicode|Conversion Error|Invalid TIME value", re.IGNORECASE)
+
+#: How DuckDB names a line of a CSV, and a number of fields that is not the header's.
+_LINE = re.compile(r"CSV Error on Line: (\d+)")
+_FIELDS = re.compile(r"Expected Number of Columns: (\d+) Found: (\d+)")
 
 
 #: How DuckDB makes codes of values.
@@ -176,8 +181,12 @@ def readable(source: Source) -> Iterator[None]:
     except DiscreetError:
         raise
     except (duckdb.Error, pa.ArrowException, OSError) as problem:
-        kind = Unreadable if _unreadable(problem, source) else UsageError
-        raise kind(_sentence(str(problem), source)) from None
+        if _unreadable(problem, source):
+            raise Unreadable(_sentence(str(problem), source)) from None
+        fault = _fault(str(problem), source)
+        if fault is not None:
+            raise UsageError(fault.reason, hint=fault.hint) from None
+        raise UsageError(_sentence(str(problem), source)) from None
 
 
 def _unreadable(problem: Exception, source: Source) -> bool:
@@ -185,9 +194,19 @@ def _unreadable(problem: Exception, source: Source) -> bool:
     return not source.mended and _UNREADABLE.search(str(problem)) is not None
 
 
+def _fault(problem: str, source: Source) -> Fault | None:
+    """The line at fault, where DuckDB names none; where it names one, with all of its fields, of which it counts
+    one too many at most. Where the two name different lines, DuckDB's word stands."""
+    line, fields = _LINE.search(problem), _FIELDS.search(problem)
+    if source.kind != "csv" or not (fields or "invalid state" in problem):
+        return None
+    fault = first_fault(source)
+    same = fault is not None and (line is None or fault.line == int(line[1]))
+    return fault if same else None
+
+
 def _sentence(problem: str, source: Source) -> str:
-    line = re.search(r"CSV Error on Line: (\d+)", problem)
-    fields = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", problem)
+    line, fields = _LINE.search(problem), _FIELDS.search(problem)
     where = f"line {line[1]} of {source.shown}" if line else source.shown
     if fields:
         return f"{where} has {fields[2]} fields where the header has {fields[1]}"

@@ -14,16 +14,17 @@ import glob
 import os
 import threading
 import weakref
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.accounting.region import Region
+from discreet.accounting.region import Region, Value
+from discreet.engines import deadline, stopping
 from discreet.engines import source as sources
 from discreet.engines.dense import dense
 from discreet.engines.engine import Coded, Engine, EngineFailure, Exact, ExactKeys, Making, Tables
@@ -39,6 +40,9 @@ from discreet.schema.schema import Table
 from discreet.sql.dialect import DuckDB, identifier, text_literal
 from discreet.sql.emit import Emitter
 from discreet.sql.write import PLACE, Names, Writer, key_name
+
+if TYPE_CHECKING:
+    from discreet.engines.network.exact import ExactGraph
 
 #: Open databases kept, each for one set of folders.
 _MOST_OPEN = 8
@@ -88,20 +92,19 @@ class DuckDBEngine(Files):
         path: tuple[Table, ...] = (),
         forgotten: Collection[bytes] = (),
     ) -> Making:
-        """Make the declared table at `target`: see `declare`, and `persons` for persons with many rows."""
+        """Make the declared table at `target`: see `declare`, `persons` for persons with many rows, and `network`."""
         from discreet.engines.declare import Unreadable, declare
+        from discreet.engines.network.making import declare_network
         from discreet.engines.persons import declare_persons
 
         file = path_of(target)
-        ownership = None
-        if not table.schema.unit.is_row:
-            ownership = Ownership(
-                table=table, path=path, key=key or b"", tag_key=tag_key or b"", forgotten=frozenset(forgotten)
-            )
+        ownership = Ownership.of(table, path=path, key=key, tag_key=tag_key, forgotten=forgotten)
 
         def make(connection: duckdb.DuckDBPyConnection, chain: tuple[Source, ...]) -> Making:
             if ownership is None:
                 return declare(connection, table.schema, chain[0], target=file)
+            if ownership.unit.ends:
+                return declare_network(connection, ownership, chain[0], target=file)
             return declare_persons(connection, ownership, chain, target=file)
 
         path = () if ownership is None else path
@@ -162,6 +165,17 @@ class DuckDBEngine(Files):
             return ExactKeys(tuple(tuple(row[:-1]) for row in rows), counts)
         except Exception as problem:
             raise EngineFailure("the declared table could not be counted") from problem
+
+    def graph(
+        self, place: Place, ends: tuple[str, str] | None, *, directed: bool, nodes: Sequence[Value] | None = None
+    ) -> ExactGraph:
+        """The simple graph of a declared table: see `network`. Fails only as EngineFailure."""
+        from discreet.engines.network.reading import read_graph
+
+        try:
+            return read_graph(path_of(place), ends, directed=directed, nodes=nodes)
+        except Exception as problem:
+            raise EngineFailure("the declared table could not be read") from problem
 
     def close(self) -> None:
         """Close every open database."""
@@ -227,11 +241,18 @@ class DuckDBEngine(Files):
             with suppress(duckdb.Error):  # it may have ended, and been closed, this very moment
                 cursor.interrupt()
 
-        timer = threading.Timer(self._deadline_s, interrupt)
+        note = deadline.noting()
+
+        def end() -> None:
+            note()
+            interrupt()
+
+        timer = threading.Timer(self._deadline_s, end)
         timer.daemon = True
         timer.start()
         try:
-            yield
+            with stopping.interrupting(interrupt):
+                yield
         finally:
             timer.cancel()
 

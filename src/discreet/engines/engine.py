@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ from discreet.plan.cells import Axis, Cells
 from discreet.plan.expressions import Expression
 from discreet.plan.relation import Plan, Scan
 from discreet.schema.schema import Table
+
+if TYPE_CHECKING:
+    from discreet.engines.network.exact import ExactGraph
 
 #: Exact whole numbers: 64 bits wide, or Python's own where that is not enough.
 Integers = NDArray[np.int64] | NDArray[np.object_]
@@ -34,7 +37,7 @@ class EngineFailure(Exception):
     """The engine could not finish. Its cause may hold data: for the owner's eyes, never in an answer."""
 
 
-class _Secret:
+class Secret:
     """Cannot be printed or pickled; only the curator opens it."""
 
     __slots__ = ()
@@ -46,7 +49,7 @@ class _Secret:
         raise TypeError("exact cells do not leave the curator")
 
 
-class Exact(_Secret):
+class Exact(Secret):
     """Exact cells, one vector for each statistic, in row-major order over the axes."""
 
     __slots__ = ("exact_values",)
@@ -55,7 +58,7 @@ class Exact(_Secret):
         self.exact_values = exact_values
 
 
-class ExactKeys(_Secret):
+class ExactKeys(Secret):
     """The keys that exist, sorted, and the exact number of persons of each."""
 
     __slots__ = ("exact_keys", "exact_persons")
@@ -65,7 +68,7 @@ class ExactKeys(_Secret):
         self.exact_persons = exact_persons
 
 
-class ExactPersons(_Secret):
+class ExactPersons(Secret):
     """The tags of persons, an Arrow array of 16 bytes each, and the exact number of rows of each."""
 
     __slots__ = ("exact_rows", "exact_tags")
@@ -75,7 +78,7 @@ class ExactPersons(_Secret):
         self.exact_rows = exact_rows
 
 
-class Coded(_Secret):
+class Coded(Secret):
     """The rows of a declared table as numbers of cells, a column for each axis. Exact: only a program counts in it."""
 
     __slots__ = ("_exact_counts", "_room", "exact_columns", "sizes")
@@ -165,6 +168,10 @@ class Making:
     Each row of the source is one of `exact_rows`, `exact_truncated` and `exact_without_person`, or belongs to
     a person who was forgotten and is counted nowhere; through another table, once under each person that it
     reaches. What was nulled and clamped is counted over all three. `exact_persons`: None where a unit is a row.
+
+    Of a table of `ends` a row is also one of `exact_loops`, from a person to themselves, or of `exact_doubles`, where
+    the edge was there already; `exact_rows` are its different edges, of which `exact_one_way` stand there in one
+    direction only (None where edges are directed).
     """
 
     exact_rows: int
@@ -173,6 +180,9 @@ class Making:
     exact_without_person: int = 0
     exact_truncated: int = 0
     exact_persons: int | None = None
+    exact_loops: int = 0
+    exact_doubles: int = 0
+    exact_one_way: int | None = None
 
 
 class Engine(Protocol):
@@ -236,6 +246,12 @@ class Engine(Protocol):
     def drop(self, place: Place) -> None:
         """Take away a declared table that no ledger names, where it is there."""
 
+    def listed(self, ledger: str, *, folder: Path) -> Collection[str]:
+        """The names of what lies where declared tables do, whole or in part, of those that hold this ledger's id.
+
+        Another project's hold another's. Reads no row.
+        """
+
     def count(self, cells: Cells, region: Region, *, tables: Tables) -> Exact:
         """The exact cells; units outside `region` are in none. Fails only as EngineFailure, as do the next two."""
 
@@ -246,3 +262,13 @@ class Engine(Protocol):
         self, plan: Plan, keys: tuple[Expression, ...], region: Region, *, persons: bool, tables: Tables
     ) -> ExactKeys:
         """The keys that exist, sorted, and the exact number of persons (else of rows) of each."""
+
+    def graph(
+        self, place: Place, ends: tuple[str, str] | None, *, directed: bool, nodes: Sequence[Value] | None = None
+    ) -> ExactGraph:
+        """The simple graph of a declared table: of its `ends`, where it was declared with them (None), else of the
+        rows between the values of two columns of one type. NULL ends and edges from a node to itself are in none.
+
+        `nodes`: those that there are, as stored codes, in their order; edges with an end that is none of them are left
+        out. Else nodes are those with an edge. Fails only as EngineFailure.
+        """

@@ -18,6 +18,9 @@ from discreet.engines.stored import persons_file
 from discreet.engines.values import rows
 from discreet.errors import LedgerFault, SchemaError
 
+#: What the names of side files end in: see `stored.persons_file`.
+_BESIDE = ".persons.parquet"
+
 
 class Files:
     """Sources and declared tables that are files."""
@@ -38,7 +41,7 @@ class Files:
         found = sources.find(source, folder=folder)
         places = [found.place(name) for name in names]
         for row in rows(found):
-            yield [row[place] for place in places]
+            yield tuple([row[place] for place in places])  # of which the collector keeps no count
 
     def place(self, name: str, *, folder: Path) -> Path:
         """A file in the folder of declared tables."""
@@ -66,6 +69,11 @@ class Files:
         """Unlink both files."""
         for file in (path_of(place), persons_file(path_of(place))):
             file.unlink(missing_ok=True)
+
+    def listed(self, ledger: str, *, folder: Path) -> Collection[str]:
+        """Files by their names, and side files by those of their tables."""
+        found = {file.name for file in folder.glob(f"*-{ledger}-*{self.ending}")}
+        return {name.replace(_BESIDE, self.ending) for name in found}
 
 
 def read_persons(file: Path) -> ExactPersons:

@@ -5,16 +5,20 @@ Guarantee: after `erase` neither file holds a row or the tag of these persons; w
 Because: the table is replaced first. Broken off before, nothing happened. Broken off between the two, the
     persons have no row left and still a tag and a count of rows, by which a second run finds their numbers.
     Numbers stay as they are, so both files agree at every moment.
+
+From a table of `ends` all edges go that touch these persons; the others' are as they were, in their order, and the side
+file counts them anew: who has none left is not in it any more, as if the erased had never been there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 from discreet.engines import counted
-from discreet.engines.stored import PERSON, new_file, persons_file
+from discreet.engines.network.degrees import degrees
+from discreet.engines.stored import FROM, PERSON, TO, new_file, persons_file
 from discreet.engines.writing import write
 from discreet.errors import LedgerFault, UsageError
 
@@ -26,8 +30,8 @@ def erase(file: Path, tags: Collection[bytes]) -> int:
     beside = persons_file(file)
     numbers = _numbers(beside, tags)
     if numbers:
-        _rewrite(file, PERSON, numbers)
-        _rewrite(beside, "number", numbers)
+        _rewrite(file, numbers)
+        _rewrite_persons(file, beside, numbers)
     return len(numbers)
 
 
@@ -66,22 +70,37 @@ def _numbers(beside: Path, tags: Collection[bytes]) -> list[int]:
     return found
 
 
-def _rewrite(file: Path, column: str, numbers: list[int]) -> None:
-    """Replace a file by itself without the rows of these numbers, group by group."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
+def _rewrite(file: Path, numbers: list[int]) -> None:
+    """Replace a declared table by itself without the rows of these numbers, group by group."""
     import pyarrow.parquet as pq
 
-    erased = pa.array(numbers, pa.int32())
     with pq.ParquetFile(file) as old, new_file(file) as stream:
+        whose = (FROM, TO) if FROM in old.schema_arrow.names else (PERSON,)
+        kept = (_without(batch, whose, numbers) for batch in old.iter_batches(_ROWS_AT_ONCE))
+        write(kept, old.schema_arrow, stream)  # as it was made
 
-        def kept() -> Iterator[Any]:
-            for batch in old.iter_batches(_ROWS_AT_ONCE):
-                yield batch.filter(pc.invert(pc.is_in(batch.column(column), value_set=erased)))
 
-        if column == PERSON:  # as it was made
-            write(kept(), old.schema_arrow, stream)
-            return
-        with pq.ParquetWriter(stream, old.schema_arrow, use_dictionary=["rows"]) as writer:
-            for batch in kept():
-                writer.write_batch(batch)
+def _rewrite_persons(file: Path, beside: Path, numbers: list[int]) -> None:
+    """Replace the side file of a declared table, which is rewritten already, by itself without these numbers."""
+    import pyarrow.parquet as pq
+
+    recount = degrees(file)
+    with (
+        pq.ParquetFile(beside) as old,
+        new_file(beside) as stream,
+        pq.ParquetWriter(stream, old.schema_arrow, use_dictionary=["rows"]) as writer,
+    ):
+        for batch in old.iter_batches(_ROWS_AT_ONCE):
+            kept = _without(batch, ("number",), numbers)
+            writer.write_batch(kept if recount is None else recount(kept))
+
+
+def _without(batch: Any, whose: tuple[str, ...], numbers: list[int]) -> Any:
+    """A batch without the rows that have one of these numbers in one of these columns."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    erased = pa.array(numbers, pa.int32())
+    for column in whose:
+        batch = batch.filter(pc.invert(pc.is_in(batch.column(column), value_set=erased)))
+    return batch

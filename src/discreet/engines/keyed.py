@@ -9,6 +9,8 @@
     content   of a row: its stored codes in declared order, whole numbers in decimal, texts wrapped, NULL as
               nothing at all, and a colon between each two
     digest    SHA-256(secret ":" occurrence ":" content), the first 32 hexadecimal digits
+    place     of an edge: SHA-256(HMAC-SHA256(key, "edges ") tag tag), of the tags of its ends, the first 32
+              hexadecimal digits; the smaller tag first, bytewise, where edges are not directed
 
 Of a person's equal rows one has occurrence 1, the next 2, and so on; which one does not matter, for they
 are equal. A person's rows stand in the order of their digests: the first gives the constants, the first
@@ -21,6 +23,9 @@ Because: a wrapped text says where it ends and is never empty, a decimal number 
 A CSV's 7 and a Parquet file's 7 have one tag; '7', '07', ' 7' and '7.0' are four persons. The person's name
 is in the secret, so that two persons with the same rows need not keep the same ones: what truncation
 leaves out falls on no kind of row more than on another. Digests are never kept.
+
+Edges stand in the order of their places, in which a limit on a person's edges is filled: an edge's place depends on
+its two ends and the keys alone, so that other edges, which come or go, leave it where it is.
 """
 
 from __future__ import annotations
@@ -35,7 +40,7 @@ TAG_BYTES = 16
 
 _BLOCK = 64
 _DIGITS = 32
-_PERSON, _ROWS = "person ", "rows "
+_PERSON, _ROWS, _EDGES = "person ", "rows ", "edges "
 
 
 def wrapped(text: str) -> str:
@@ -68,6 +73,17 @@ def row_digest(secret: str, codes: Iterable[int | str | None], occurrence: int) 
     return hashlib.sha256(":".join([secret, str(occurrence), *content]).encode()).hexdigest()[:_DIGITS]
 
 
+def edges_secret(key: bytes) -> bytes:
+    """What orders edges."""
+    return hmac.digest(key, _EDGES.encode(), "sha256")
+
+
+def edge_place(secret: bytes, first: bytes, second: bytes, *, directed: bool) -> str:
+    """Where the edge between the persons of two tags stands among edges."""
+    tags = (first, second) if directed else sorted((first, second))
+    return hashlib.sha256(secret + b"".join(tags)).hexdigest()[:_DIGITS]
+
+
 def wrapped_sql(text: str) -> str:
     """`wrapped`, of a DuckDB expression."""
     return f"strlen({text}) || ':' || {text}"
@@ -88,6 +104,16 @@ def digest_sql(secret: str, codes: Mapping[str, bool], occurrence: str) -> str:
     content = [wrapped_sql(code) if text else f"CAST({code} AS VARCHAR)" for code, text in codes.items()]
     parts = [secret, occurrence, *(f"coalesce({part}, '')" for part in content)]
     return f"substr(sha256(concat_ws(':', {', '.join(parts)})), 1, {_DIGITS})"
+
+
+def edge_place_sql(first: str, second: str, *, directed: bool) -> tuple[str, str]:
+    """`edge_place`, of tags: its two halves as whole numbers. Needs `edges_secret` as the parameter `secret`."""
+    tags = f"{first} || {second}" if directed else f"least({first}, {second}) || greatest({first}, {second})"
+    digest, half = f"sha256($secret::BLOB || {tags})", _DIGITS // 2
+    return (
+        f"CAST('0x' || substr({digest}, 1, {half}) AS UBIGINT)",
+        f"CAST('0x' || substr({digest}, {half + 1}, {half}) AS UBIGINT)",
+    )
 
 
 def pads(key: bytes) -> dict[str, bytes]:

@@ -6,8 +6,9 @@ Read it to know what a declared table is and what a count means.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,6 +26,9 @@ from discreet.plan.expressions import Expression
 from discreet.plan.relation import Plan
 from discreet.schema.column import Boolean, Category, Column, Moment, Number, Text
 from discreet.schema.schema import Table
+
+if TYPE_CHECKING:
+    from discreet.engines.network.exact import ExactGraph
 
 Record = Mapping[str, Value | None]
 
@@ -55,12 +59,14 @@ class MemoryEngine(Files):
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        if not table.schema.unit.is_row:
+        ownership = Ownership.of(table, path=path, key=key, tag_key=tag_key, forgotten=forgotten)
+        if ownership is not None and ownership.unit.ends:
+            from discreet.engines.network.plain import declare_network
+
+            return declare_network(ownership, folder=folder, target=path_of(target))
+        if ownership is not None:
             from discreet.engines.memory_persons import declare_persons
 
-            ownership = Ownership(
-                table=table, path=path, key=key or b"", tag_key=tag_key or b"", forgotten=frozenset(forgotten)
-            )
             return declare_persons(ownership, folder=folder, target=path_of(target))
         check_declarable(table.schema)
         source = sources.find(table.source, folder=folder)
@@ -107,6 +113,17 @@ class MemoryEngine(Files):
             return ExactKeys(tuple(found), np.array(counts, dtype=np.int64))
         except Exception as problem:
             raise EngineFailure("the declared table could not be counted") from problem
+
+    def graph(
+        self, place: Place, ends: tuple[str, str] | None, *, directed: bool, nodes: Sequence[Value] | None = None
+    ) -> ExactGraph:
+        """The simple graph of a declared table: see `network`. Fails only as EngineFailure."""
+        from discreet.engines.network.plain import read_graph
+
+        try:
+            return read_graph(path_of(place), ends, directed=directed, nodes=nodes)
+        except Exception as problem:
+            raise EngineFailure("the declared table could not be read") from problem
 
 
 def stored(column: Column, value: Given) -> Value | None:

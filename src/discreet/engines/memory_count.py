@@ -58,11 +58,15 @@ class Counting:
         return found
 
     def _vector(self, statistic: Statistic, groups: dict[int, list[Record]], size: int) -> Integers:
-        found = [0] * size
-        for number, rows in groups.items():
-            found[number] = self._statistic(statistic, [row for row in rows if holds(statistic.where, row)])
-        wide = any(abs(each) >= 2**62 for each in found)
-        return np.array(found, dtype=object if wide else np.int64)
+        found = {
+            number: self._statistic(statistic, [row for row in rows if holds(statistic.where, row)])
+            for number, rows in groups.items()
+        }
+        wide = any(abs(each) >= 2**62 for each in found.values())
+        vector = np.zeros(size, dtype=object if wide else np.int64)
+        for number, each in found.items():
+            vector[number] = each
+        return vector
 
     def _statistic(self, statistic: Statistic, rows: list[Record]) -> int:
         match statistic:

@@ -49,7 +49,7 @@ def declare_persons(ownership: Ownership, *, folder: Path, target: Path) -> Maki
         kept = {person: _kept(person, coded, ownership) for person, coded in persons.items()}
         _write(kept, schema, stream)
         tags = [person_tag(person, ownership.tag_key) for person in persons]
-        _write_persons(tags, [len(coded) for coded in persons.values()], beside)
+        write_persons(tags, [len(coded) for coded in persons.values()], beside)
     return Making(
         **_told(schema, [given for given, _ in owned]),
         exact_rows=sum(map(len, kept.values())),
@@ -84,13 +84,13 @@ def _owned(ownership: Ownership, chain: list[Source]) -> Iterator[tuple[list[Giv
         own = ownership.person if links is None else tables[depth].schema.unit.on
         found: dict[Key, set[Key]] = defaultdict(set)
         for key, mine in zip(
-            _keys(chain[depth], tables[depth - 1].schema.unit.on), _keys(chain[depth], own), strict=True
+            keys(chain[depth], tables[depth - 1].schema.unit.on), keys(chain[depth], own), strict=True
         ):
             if key is not None:
                 found[key] |= _reached(mine, links)
         links = found
     own = ownership.person if links is None else ownership.unit.on
-    for row, mine in zip(rows(chain[0]), _keys(chain[0], own), strict=True):
+    for row, mine in zip(rows(chain[0]), keys(chain[0], own), strict=True):
         for person in _reached(mine, links) or [None]:
             yield [row[place] for place in places], person
 
@@ -102,7 +102,7 @@ def _reached(key: Key | None, links: dict[Key, set[Key]] | None) -> set[Key]:
     return {key} if links is None else links.get(key, set())
 
 
-def _keys(source: Source, columns: tuple[str, ...]) -> Iterator[Key | None]:
+def keys(source: Source, columns: tuple[str, ...]) -> Iterator[Key | None]:
     """These columns of each row, as texts; None where one is NULL."""
     places = [source.place(column) for column in columns]
     _check_types(source, places)
@@ -164,7 +164,7 @@ def _write(kept: dict[Key, list[Codes]], schema: Schema, stream: Any) -> None:
     pq.write_table(pa.Table.from_pylist(records, schema=arrow_schema(schema)), stream)
 
 
-def _write_persons(tags: list[bytes], counts: list[int], stream: Any) -> None:
+def write_persons(tags: list[bytes], counts: list[int], stream: Any) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 

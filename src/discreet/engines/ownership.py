@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from discreet.engines.stored import check_declarable
@@ -28,6 +29,20 @@ class Ownership:
         # No default: whoever can guess the keys can find a known person's tag, and know which rows were kept.
         if len(self.key) != KEY_BYTES or len(self.tag_key) != KEY_BYTES:
             raise ValueError(f"persons need two keys of {KEY_BYTES} bytes")
+
+    @staticmethod
+    def of(
+        table: Table,
+        *,
+        path: tuple[Table, ...] = (),
+        key: bytes | None,
+        tag_key: bytes | None,
+        forgotten: Collection[bytes] = (),
+    ) -> Ownership | None:
+        """Of a table of persons; none where each row is one."""
+        if table.schema.unit.is_row:
+            return None
+        return Ownership(table=table, path=path, key=key or b"", tag_key=tag_key or b"", forgotten=frozenset(forgotten))
 
     @property
     def schema(self) -> Schema:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice, repeat
 from pathlib import Path
 from typing import Any
 
@@ -19,18 +21,22 @@ MOST_ROWS = 1_000_000
 
 def load(table: Table, *, folder: Path, engine: Engine) -> PublicTable:
     """Read a public table: texts become categories, numbers get the bounds that they have."""
-    values: dict[Column, list[Any]] = {column: [] for column in table.schema.columns}
-    for number, row in enumerate(engine.rows(table.source, [column.name for column in values], folder=folder)):
-        if number >= MOST_ROWS:
-            raise UsageError(f"public table {table.name!r} has more than {MOST_ROWS:,} rows")
-        for column, value in zip(values, row, strict=True):
-            values[column].append(code_of(column, value))
+    names = [column.name for column in table.schema.columns]
+    rows = list(islice(engine.rows(table.source, names, folder=folder), MOST_ROWS + 1))
+    if len(rows) > MOST_ROWS:
+        raise UsageError(f"public table {table.name!r} has more than {MOST_ROWS:,} rows")
     columns, codes = [], {}
-    for column, given in values.items():
-        made, coded = _coded(column, given)
+    for column, given in zip(table.schema.columns, zip(*rows, strict=True) if rows else repeat(()), strict=False):
+        made, coded = _coded(column, _codes(column, given))
         columns.append(made)
         codes[made.name] = tuple(coded)
     return PublicTable(name=table.name, columns=tuple(columns), codes=codes)
+
+
+def _codes(column: Column, given: Sequence[Any]) -> list[Any]:
+    """The codes of a column's values. A text that comes often is read once."""
+    known = {value: code_of(column, value) for value in {each for each in given if isinstance(each, str)}}
+    return [known[value] if isinstance(value, str) else code_of(column, value) for value in given]
 
 
 def _coded(column: Column, given: list[Any]) -> tuple[Column, list[Any]]:

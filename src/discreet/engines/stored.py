@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,8 +21,16 @@ from discreet.schema.unit import OURS
 MOST_STORED = 2**63 - 2
 
 
+#: How names begin of what is not whole yet. Nobody makes anything for a week without writing.
+_MAKING = ".making."
+_NOBODYS_S = 7 * 86_400
+
+
 #: What a table of persons calls the number of a row's person. No declared column can have this name.
 PERSON = f"{OURS}person"
+
+#: What a table of ends calls the numbers of the two persons of an edge.
+FROM, TO = f"{OURS}from", f"{OURS}to"
 
 
 def persons_file(file: Path) -> Path:
@@ -32,7 +41,7 @@ def persons_file(file: Path) -> Path:
 def check_declarable(schema: Schema) -> None:
     """Refuse a schema of which no table can be made."""
     schema.unit.check_columns(column.name for column in schema.columns)
-    if not schema.columns:
+    if not schema.columns and not schema.unit.ends:
         raise SchemaError(f"table {schema.table!r} declares no column", hint=f"[tables.{schema.table}.columns.NAME]")
 
 
@@ -60,6 +69,8 @@ def arrow_schema(schema: Schema) -> Any:
     import pyarrow as pa
 
     types = {"INTEGER": pa.int32(), "BIGINT": pa.int64()}
+    if schema.unit.ends:
+        return pa.schema([(FROM, pa.int32()), (TO, pa.int32())])
     columns = [(column.name, types.get(storage(column), pa.string())) for column in schema.columns]
     return pa.schema(columns if schema.unit.is_row else [*columns, (PERSON, pa.int32())])
 
@@ -94,8 +105,8 @@ def new_pair(target: Path) -> Iterator[tuple[BinaryIO, BinaryIO]]:
 def working_folder(target: Path) -> Iterator[Path]:
     """A folder for its owner only beside `target`, for what does not fit in memory; it vanishes with all in it."""
     try:
-        _make_folders(target)
-        folder = tempfile.mkdtemp(dir=target.parent, prefix=".making.")
+        _make_room(target)
+        folder = tempfile.mkdtemp(dir=target.parent, prefix=_MAKING)
     except OSError as problem:
         raise UsageError(f"the declared table cannot be written: {problem.strerror}") from None
     try:
@@ -108,8 +119,8 @@ def working_folder(target: Path) -> Iterator[Path]:
 def new_file(target: Path) -> Iterator[BinaryIO]:
     """A file for its owner only that becomes `target` when it is whole and on disk, and vanishes otherwise."""
     try:
-        _make_folders(target)
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=".making.")
+        _make_room(target)
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=_MAKING)
         try:
             with open(name, "wb", opener=lambda *_: handle) as stream:  # under its name, for who opens it by that
                 yield stream
@@ -130,6 +141,16 @@ def new_file(target: Path) -> Iterator[BinaryIO]:
         raise UsageError(f"the declared table cannot be written: {problem.strerror}") from None
 
 
-def _make_folders(target: Path) -> None:
+def _make_room(target: Path) -> None:
+    """The folders above a file, for their owner only, without what was left in them by whoever was killed long ago."""
     for folder in reversed([folder for folder in target.parents if not folder.exists()]):
         folder.mkdir(mode=0o700)
+    for left in target.parent.glob(f"{_MAKING}*"):
+        with suppress(OSError):  # another process was first
+            if time.time() - _touched(left) > _NOBODYS_S:
+                shutil.rmtree(left) if left.is_dir() else left.unlink()
+
+
+def _touched(left: Path) -> float:
+    """When something was last written in a file or a folder."""
+    return max(each.stat().st_mtime for each in (left, *left.rglob("*")))

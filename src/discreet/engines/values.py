@@ -61,6 +61,8 @@ def code_of(column: Column, value: Given) -> int | str | None:
         return None
     match column:
         case Number():
+            if column.type == "integer" and type(value) is int:  # what its text would give, without the detour
+                return value
             return _steps(column, _word(int(value) if isinstance(value, bool) else value))
         case Moment():
             micros = value.micros if isinstance(value, Instant) else _micros(_word(value))
@@ -167,7 +169,7 @@ def _parquet_rows(file: Path) -> Iterator[list[Given]]:
 
     table = pq.read_table(file, partitioning=None)
     columns = [_given(table.column(place).combine_chunks()) for place in range(table.num_columns)]
-    yield from ([column[place] for column in columns] for place in range(table.num_rows))
+    yield from map(list, zip(*columns, strict=True))
 
 
 def _given(column: Any) -> list[Given]:

@@ -183,6 +183,15 @@ ATTACKS: tuple[Listed, ...] = (
         held=("releases", "Discreet, epsilon 1", "membership inference", "success"),
         allowed=best_under(1.0),
     ),
+    _listed(
+        "network",
+        "Networks",
+        falls="exact links between places, where one person lives alone",
+        stands="noise that hides any one link, or any one person with all links",
+        where="network:demo",
+        held=("servers", -1, "success"),
+        allowed=best_under(1.0),
+    ),
 )
 
 

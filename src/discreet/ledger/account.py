@@ -61,6 +61,10 @@ class Account:
 
     `invariant` is set when an exact total of these people was published. Neighbours then change one unit and keep the
     totals; every charge, old and new, counts double, and one arm must hold for everybody.
+
+    `paid`: the sum of prices of each analyst in whole units, every price rounded up; the anchor keeps it, so that a
+    restore forgets no payment. `payers_unknown`: something was forgotten, and nobody knows who paid for it. Every
+    quota then counts as used up, until the owner grants.
     """
 
     name: str
@@ -72,6 +76,8 @@ class Account:
     used: int = 0
     charges: int = 0
     prices: dict[tuple[str, str], int] = field(default_factory=dict)
+    paid: dict[str, int] = field(default_factory=dict)
+    payers_unknown: bool = False
     seq: int = 0
     touched: dict[Key, int] = field(default_factory=dict)
     _asleep: dict[Key, list[tuple[str, Cost]]] = field(default_factory=dict)
@@ -175,6 +181,12 @@ class Account:
             charges=self.charges,
             by_analyst=self.by_analyst(),
         )
+
+    def pay(self, analyst: str, price: Fraction) -> None:
+        """Count a price to an analyst."""
+        text = exact.write(price)
+        self.prices[analyst, text] = self.prices.get((analyst, text), 0) + 1
+        self.paid[analyst] = self.paid.get(analyst, 0) - (-price.numerator * EPSILON_UNITS // price.denominator)
 
     def by_analyst(self) -> dict[str, Fraction]:
         """The sum of the prices that each named analyst paid."""

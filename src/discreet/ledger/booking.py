@@ -80,10 +80,12 @@ def decision_data(decision: Decision) -> dict[str, Any]:
 
 
 def account_totals(account: Account) -> dict[str, Any]:
-    return ({"invariant": True} if account.invariant else {}) | {
+    marks = {"invariant": account.invariant, "payers_unknown": account.payers_unknown}
+    return {name: True for name, holds in marks.items() if holds} | {
         "guarantee": account.guarantee.to_data(),
         "sealed": None if account.sealed is None else account.sealed.to_data(),
         "delta": account.delta,
+        "paid": dict(account.paid),
         "segments": [
             [table, version, balance_data(segment.balance)] for (table, version), segment in account.segments.items()
         ],

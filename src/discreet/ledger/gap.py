@@ -14,6 +14,15 @@ The difference of the two *maxima* bounds nothing: men lost 1 before m, women lo
 maximum stays 1, the difference is 0, and a woman's forgotten loss is 1.
 
 A sum that has stopped at UNBOUNDED cannot be subtracted from; then the maximum alone stands.
+
+The anchor also remembers what each analyst had paid, and the gap counts it to them again.
+Guarantee: no analyst has more left of a quota than before.
+Because: payments are plain sums, every price rounded up to a whole unit; the head's less those of the first m entries
+    are those of the forgotten ones, and are added to what the restored ledger knows. An anchor that was written
+    before payments were kept tells of nobody: then every quota counts as used up until the owner grants.
+
+And whom each population protects: a ledger from before a population was opened would else let it be opened for rows,
+where persons were promised. (An anchor that was written before units were kept tells of none.)
 """
 
 from __future__ import annotations
@@ -43,6 +52,7 @@ def gap_body(state: State, common: State, head: Head, *, cause: str) -> dict[str
         "cause": cause,
         "head": {"seq": head.seq, "digest": head.digest},
         "guarantees": {},
+        "units": {name: unit for name, unit in head.totals.get("units", {}).items() if name not in state.units},
         "sealed": {},
         "charges": [],
         "versions": {
@@ -51,12 +61,26 @@ def gap_body(state: State, common: State, head: Head, *, cause: str) -> dict[str
         "owners": {table: name for table, name in head.totals["owners"].items() if table not in state.owners},
         "forgotten": head.totals.get("forgotten", {}),
         "invariants": [name for name, totals in head.totals["populations"].items() if totals.get("invariant")],
+        "paid": [],
+        "payers_unknown": [],
     }
     for name, totals in head.totals["populations"].items():
         account = _adopt(accounts, name, totals, body)
         for key, event in forgotten(totals, common.accounts.get(name)):
             body["charges"].append(_charge(account, key, event))
+        body["paid"] += [[name, analyst, units] for analyst, units in repaid(totals, common.accounts.get(name))]
+        if "paid" not in totals or totals.get("payers_unknown"):
+            body["payers_unknown"].append(name)
     return body
+
+
+def repaid(totals: dict[str, Any], common: Account | None) -> Iterator[tuple[str, int]]:
+    """What each analyst paid after the common entries, in whole units."""
+    for analyst, units in totals.get("paid", {}).items():
+        before = common.paid.get(analyst, 0) if common else 0
+        forgot = units - before if units >= before else units  # fewer than before: not that history's
+        if forgot:
+            yield analyst, forgot
 
 
 def forgotten(totals: dict[str, Any], common: Account | None) -> Iterator[tuple[Key, Gap]]:

@@ -300,7 +300,7 @@ def sha256_of(payload: str) -> str:
     return hashlib.sha256(payload.encode("utf-8", "surrogateescape")).hexdigest()
 
 
-_RESTORE = "restore a copy of the ledger, then discreet ledger acknowledge"
+_RESTORE = "discreet ledger restore FILE puts a backup in its place"
 
 
 def _rolled_back(reason: str) -> LedgerRolledBack:

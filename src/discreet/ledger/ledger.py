@@ -20,20 +20,21 @@ from discreet.accounting.events import Event
 from discreet.accounting.filter import Decision
 from discreet.accounting.guarantee import Guarantee, Limits
 from discreet.accounting.region import Region
-from discreet.errors import LedgerLocked, LedgerTampered, UsageError
+from discreet.errors import LedgerLocked, UsageError
 from discreet.exact import MAX_QUESTION_EPSILON
-from discreet.ledger import invariants, repair, rows, steps
-from discreet.ledger.account import Account, Room, Standing, check_rise
+from discreet.ledger import invariants, owning, payloads, repair, rows, steps
+from discreet.ledger.account import Account, Room, Standing
 from discreet.ledger.booking import decision_data
 from discreet.ledger.chain import Entry, new_id
 from discreet.ledger.checked import check_event, json_object, readable, region_data
-from discreet.ledger.journal import Journal, sha256_of
+from discreet.ledger.journal import Journal
 from discreet.ledger.records import Charge, Reservation, Step
-from discreet.ledger.refusal import check_quota, refusal
+from discreet.ledger.refusal import ChargedBefore, check_quota, refusal
 from discreet.ledger.repair import Repaired, Report
 from discreet.ledger.state import State
 from discreet.ledger.stores import warnings_of
 from discreet.ledger.where import Where, where_of
+from discreet.pace import until_due
 
 
 class Ledger:
@@ -76,6 +77,11 @@ class Ledger:
         return self._journal.path
 
     @property
+    def id(self) -> str:
+        """What the ledger is called, for good: sixteen letters and digits of chance."""
+        return self.refresh().ledger
+
+    @property
     def shared(self) -> bool:
         """Whether other machines use it, each with a project folder of its own."""
         return self._journal.store.shared
@@ -98,31 +104,13 @@ class Ledger:
 
     def declare(self, population: str, guarantee: Guarantee, *, unit: Literal["row", "person"] = "row") -> None:
         """Open a population's account. Declaring the same again changes nothing."""
-        name = readable(population, what="a population's name")
-        data = guarantee.to_data()
         with self._journal.section():
-            known = self.state.accounts.get(name)
-            if known is None:
-                self._journal.append("population", {"population": name, "guarantee": data, "unit": unit})
-            elif self.state.units.get(name, unit) != unit:
-                raise UsageError(
-                    f"population {name!r} was opened to protect each {self.state.units[name]}, for good",
-                    hint="declare `person` as before, or another population",
-                )
-            elif known.guarantee.to_data() != data:
-                raise UsageError(
-                    f"population {name!r} is declared already, with another budget",
-                    hint="discreet budget grant raises a limit",
-                )
+            owning.declare(self._journal, self.state, population, guarantee, unit=unit)
 
     def grant(self, population: str, guarantee: Guarantee) -> None:
         """Raise a population's limit to `guarantee`. What was lost stays lost."""
         with self._journal.section():
-            account = self.state.account(population)
-            check_rise(account.guarantee, guarantee)
-            if account.guarantee.to_data() == guarantee.to_data():
-                raise UsageError(f"{population!r} has that limit already")
-            self._journal.append("grant", {"population": population, "guarantee": guarantee.to_data()})
+            owning.grant(self._journal, self.state, population, guarantee)
 
     def next_version(self, table: str) -> int:
         """The number that the next version of a table will have."""
@@ -152,18 +140,7 @@ class Ledger:
             "file": str(file),
         }
         with self._journal.section():
-            self.state.account(population)
-            following = self.state.next_version(table)
-            if self.state.owners.get(table, population) != population:
-                raise UsageError(f"table {table!r} belongs to another population, and a budget belongs to its people")
-            if number is not None and number != following:
-                raise UsageError(f"version {number} of {table!r} was not the next one: it would be {following}")
-            if forgotten is not None and set(self.state.tombstones(forgotten[0])) - set(forgotten[1]):
-                raise UsageError(
-                    f"somebody was forgotten in {table!r} while it was made", hint=f"discreet refresh {table}"
-                )
-            self._journal.append("version", {**body, "version": following})
-            return following
+            return owning.add_version(self._journal, self.state, body, number=number, forgotten=forgotten)
 
     def forget(self, tables: Sequence[str], tag: bytes, *, key: str) -> None:
         """Keep a tombstone: this person is left out of every later version of these tables.
@@ -173,9 +150,7 @@ class Ledger:
         It is written before anybody is erased, so that a crash between leaves work to do, not a person.
         """
         with self._journal.section():
-            body = {"tables": sorted(set(tables)), "tag": tag.hex(), "key": key}
-            if any(tag.hex() not in self.state.forgotten.get(table, {}) for table in tables):
-                self._journal.append("forget", body)
+            owning.forget(self._journal, self.state, tables, tag, key=key)
 
     # -- questions ----------------------------------------------------------------------------
 
@@ -221,19 +196,22 @@ class Ledger:
         quota: Fraction | None = None,
         once: bool = False,
         stream: dict[str, Any] | None = None,
+        key: str | None = None,
     ) -> Charge:
         """Charge an event to a population, or refuse. When this returns, the charge is on the disk.
 
         `quota`: the most that this analyst may have paid in all, by the prices of their questions. `once`: a
         reservation for the same question that can go on is returned, and not charged again. `stream`: the map whose
-        rows this pays for.
+        rows this pays for. `key`: a digest of who asked for it, and how; refused where something was charged under it.
 
-        Guarantee: after every charge that returns, the accepted history satisfies the two-filter rule.
+        Guarantee: after every charge that returns, the accepted history satisfies the two-filter rule; and one key
+            was charged once at most.
         Because: the decision reads a history that holds every committed charge (the newest entries are
             folded under a lock that all writers take) and is committed under the same lock.
         """
         cost = check_event(event)
         id_ = f"r-{new_id()}"
+        keyed = {} if key is None else {"key": readable(key, what="a key's digest")}
         body = {
             "id": id_,
             "population": population,
@@ -251,6 +229,8 @@ class Ledger:
             held = self.state.reserved(table, version, question) if once else None
             if held is not None:
                 return self.state.charges[held.id]
+            if key is not None and key in self.state.keys:
+                raise ChargedBefore(self.state.keys[key])
             account = self._chargeable(population, table, version)
             if stream is not None:
                 body["stream"] = rows.checked(self.state, table, event, stream)
@@ -259,7 +239,7 @@ class Ledger:
             decision = account.decide((table, version), region=region, cost=cost)
             if not decision.accepted:
                 raise refusal(account, cost, decision)
-            self._journal.append("charge", {**body, "decision": decision_data(decision)})
+            self._journal.append("charge", {**body, **keyed, "decision": decision_data(decision)})
             return self.state.charges[id_]
 
         return self._journal.act(decide)
@@ -284,38 +264,13 @@ class Ledger:
 
     def store(self, id_: str, payload: str) -> str:
         """Store the answer of a charge; return what is stored. The first one stands."""
-        try:
-            payload.encode("utf-8")
-        except (UnicodeEncodeError, AttributeError) as problem:
-            raise UsageError("an answer must be text") from problem
-
-        def keep() -> str:
-            if not self.state.can_answer(id_):
-                raise UsageError(f"nothing was charged under {id_!r}")
-            if id_ not in self.state.answers:
-                sha256 = sha256_of(payload)
-                self._journal.append("answer", {"id": id_, "sha256": sha256}, payload=(id_, sha256, payload))
-                return payload
-            return self._payload(id_)
-
-        return self._journal.act(keep)
+        until_due()
+        return self._journal.act(lambda: payloads.keep(self._journal, self.state, id_, payload))
 
     def answer(self, id_: str) -> str:
         """The answer that is stored under a charge."""
 
-        def find() -> str:
-            if id_ not in self.state.answers:
-                raise UsageError(f"no answer is stored under {id_!r}")
-            return self._payload(id_)
-
-        return self._journal.act(find)
-
-    def _payload(self, id_: str) -> str:
-        stored = self.state.answers[id_]
-        payload = self._journal.store.payload(id_)
-        if payload is None or sha256_of(payload) != stored.sha256:
-            raise LedgerTampered(f"the stored answer of row {stored.seq} was changed", row=stored.seq)
-        return payload
+        return self._journal.act(lambda: payloads.find(self._journal, self.state, id_))
 
     def find(self, table: str, version: int, question: str) -> tuple[str, ...]:
         """The ids of all stored answers to a question about a version, the oldest first."""
@@ -344,14 +299,21 @@ class Ledger:
         """The newest reservation for a question about a version that can still go on, or is complete."""
         return self.refresh().reserved(table, version, question)
 
-    def fail(self, id_: str) -> None:
-        """Say that a charged question could not be completed. The charge stays; the third locks the table."""
+    def fail(self, id_: str, *, stopped: bool = False, late: bool = False) -> None:
+        """Say that a charged question could not be completed. The charge stays; the third locks the table.
+
+        `stopped`: somebody stopped it. That is no failure of the question and counts towards no lock, nor does it close
+        a reservation: like a process that died, it showed nobody anything. `late`: its time was over. That counts
+        towards no lock either, and closes a reservation, so that every try is paid. See docs/decisions/0018.
+        """
+        why = {"stopped": True} if stopped else {"late": True} if late else {}
 
         def enter() -> None:
             if id_ not in self.state.charges:
                 raise UsageError(f"nothing was charged under {id_!r}")
-            self._journal.append("failure", {"id": id_})
+            self._journal.append("failure", {"id": id_, **why})
 
+        until_due()
         self._journal.act(enter)
 
     def row(self, id_: str, *, number: int, kept: str, payload: str) -> str:
@@ -363,11 +325,14 @@ class Ledger:
             self._chargeable(charge.population, charge.table, charge.version)
             return rows.enter(self._journal, held, number=number, kept=kept, payload=payload)
 
+        until_due()
         return self._journal.act(enter)
 
     def drawn(self, id_: str) -> list[str]:
         """What was drawn of a stream so far, the oldest first, as it was stored."""
-        return self._journal.act(lambda: [self._payload(row.id) for row in self.state.streams[id_].rows])
+        return self._journal.act(
+            lambda: [payloads.find(self._journal, self.state, row.id) for row in self.state.streams[id_].rows]
+        )
 
     def locked(self, table: str) -> bool:
         """Whether a table waits for its owner."""

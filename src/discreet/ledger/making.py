@@ -63,7 +63,7 @@ def _refuse_gone(where: Where) -> None:
     if spent_at(where):
         raise LedgerFault(
             "a ledger with charges lay here and is gone: a new one would be a new budget for the same people",
-            hint="restore it from a copy, then discreet ledger acknowledge; other people go to another folder",
+            hint="discreet ledger restore FILE puts a backup in its place; other people go to another folder",
         )
 
 

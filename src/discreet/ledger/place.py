@@ -73,15 +73,20 @@ def filesystem(path: Path, mounts: str) -> str:
     return found
 
 
-def refuse_network(path: Path, mounts: str | None = None) -> None:
-    """Refuse a ledger on a network filesystem. Where the system does not tell, it is allowed."""
+def network(path: Path, mounts: str | None = None) -> str:
+    """The kind of the network filesystem under `path`; empty where it is none, or the system does not tell."""
     if mounts is None:
         try:
             mounts = _MOUNTS.read_text(encoding="utf-8", errors="surrogateescape")
         except OSError:
-            return
+            return ""
     kind = filesystem(path.resolve(), mounts)
-    if kind in NETWORK:
+    return kind if kind in NETWORK else ""
+
+
+def refuse_network(path: Path, mounts: str | None = None) -> None:
+    """Refuse a ledger on a network filesystem."""
+    if kind := network(path, mounts):
         raise LedgerFault(
             f"the ledger lies on a network filesystem ({kind}), where its locks cannot be trusted",
             hint="keep the project on a local disk",

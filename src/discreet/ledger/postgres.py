@@ -359,7 +359,8 @@ def _checked(connection: Connected, address: Address) -> str:
     if not postgres_tables.exist(connection, schema):
         raise LedgerFault(
             f"there is no ledger at {address.name!r}",
-            hint="restore it from a copy; discreet init or discreet ledger move makes one where there never was any",
+            hint="discreet ledger restore FILE brings a backup back; discreet init or discreet ledger move makes one "
+            "where there never was any",
         )
     with _thrown_away(connection):
         postgres_tables.check(connection, schema)

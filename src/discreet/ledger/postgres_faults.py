@@ -32,7 +32,7 @@ _SENTENCES = {
     "3D000": ("the ledger's server has no such database", "check the address"),
     "28": ("the ledger's server does not let us in: the name or the password is wrong", "check the address"),
     "42501": ("the ledger's server does not allow this role to use the ledger", "GRANT it what the ledger needs"),
-    "42P01": ("the ledger's tables are gone", "restore a copy, then discreet ledger acknowledge"),
+    "42P01": ("the ledger's tables are gone", "discreet ledger restore FILE puts a backup in their place"),
     "53100": ("the disk is full, so nothing can be charged", "make room, then ask again"),
     "53300": ("the ledger's server has no connection left", "try again later"),
     "58": ("the disk failed under the ledger's server", "check the server"),

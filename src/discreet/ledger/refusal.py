@@ -8,9 +8,17 @@ from discreet import exact
 from discreet.accounting.convert import epsilon_from_rho
 from discreet.accounting.filter import Cost, Decision
 from discreet.accounting.guarantee import Guarantee, Limits
-from discreet.errors import BudgetExceeded
+from discreet.errors import BudgetExceeded, UsageError
 from discreet.exact import DELTA_UNITS, EPSILON_UNITS, RHO_UNITS, UNBOUNDED
 from discreet.ledger.account import Account
+
+
+class ChargedBefore(UsageError):
+    """Something was charged under the same key. It is not charged again; `id` is what the answer is stored under."""
+
+    def __init__(self, id_: str) -> None:
+        super().__init__(f"this request was charged before, under {id_}", hint="read that release")
+        self.id = id_
 
 
 def refusal(account: Account, cost: Cost, decision: Decision) -> BudgetExceeded:
@@ -29,6 +37,13 @@ def refusal(account: Account, cost: Cost, decision: Decision) -> BudgetExceeded:
 
 def check_quota(account: Account, analyst: str | None, *, needed: Fraction, quota: Fraction) -> None:
     """Refuse a question that would take an analyst beyond their quota. Prices add, whoever they touch."""
+    if account.payers_unknown:
+        raise _exceeded(
+            f"the ledger was restored and nobody knows who paid for what it forgot about {account.name!r}, so every "
+            "quota counts as used up until the owner grants",
+            needed=(needed, Fraction(0)),
+            left=(Fraction(0), _delta_left(account)),
+        )
     left = max(Fraction(0), quota - account.paid_by(analyst))
     if needed > left:
         raise _exceeded(

@@ -150,7 +150,7 @@ class SqliteStore:
         if not path.is_file():
             raise LedgerFault(
                 f"there is no ledger at {path.name!r}",
-                hint="restore it from a copy; discreet init makes one where there never was any",
+                hint="discreet ledger restore FILE brings a backup back; discreet init makes one where there was none",
             )
         with _faults():
             connection = _connect(path)
@@ -321,7 +321,7 @@ def _identity(path: Path) -> tuple[int, int]:
     try:
         found = path.stat()
     except OSError as fault:
-        raise LedgerFault("the ledger's file is gone") from fault
+        raise LedgerFault("the ledger's file is gone", hint=_RESTORE) from fault
     return found.st_dev, found.st_ino
 
 
@@ -336,6 +336,7 @@ def _faults() -> Iterator[None]:
         raise LedgerFault(f"the ledger cannot be written ({os.strerror(fault.errno or 0).lower()})") from fault
 
 
+_RESTORE = "discreet ledger restore FILE puts a backup in its place"
 _SENTENCES = {
     sqlite3.SQLITE_BUSY: ("another process holds the ledger and does not let go", "try again later"),
     sqlite3.SQLITE_FULL: (
@@ -347,11 +348,11 @@ _SENTENCES = {
     sqlite3.SQLITE_CANTOPEN: ("the ledger cannot be opened", "check that its folder is there and writable"),
     sqlite3.SQLITE_CORRUPT: (
         "the ledger's file is damaged",
-        "restore a copy, then discreet ledger acknowledge",
+        _RESTORE,
     ),
     sqlite3.SQLITE_NOTADB: (
         "the ledger's file is not a ledger",
-        "restore a copy, then discreet ledger acknowledge",
+        _RESTORE,
     ),
     sqlite3.SQLITE_CONSTRAINT: ("the database refused the entry: it breaks a rule of the ledger", ""),
 }

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, assert_never, cast
 
 from discreet.accounting import events
@@ -17,6 +18,7 @@ from discreet.accounting.filter import Cost, Decision
 from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.region import Region
 from discreet.errors import DiscreetError, LedgerFault, UsageError
+from discreet.exact import EPSILON_UNITS
 from discreet.ledger.account import Account
 from discreet.ledger.booking import account_totals, book, cost_of, price_of
 from discreet.ledger.chain import START, Entry, Kind, canonical
@@ -57,6 +59,7 @@ class State:
     steps: dict[str, Step] = field(default_factory=dict)
     invariants: dict[str, Invariant] = field(default_factory=dict)
     streams: dict[str, Stream] = field(default_factory=dict)
+    keys: dict[str, str] = field(default_factory=dict)
 
     @property
     def seq(self) -> int:
@@ -143,6 +146,7 @@ class State:
         """What the anchor keeps, to know what a rollback forgot."""
         return {
             "populations": {name: account_totals(account) for name, account in self.accounts.items()},
+            "units": dict(self.units),
             "versions": dict(self.largest),
             "owners": dict(self.owners),
             "forgotten": {table: dict(tags) for table, tags in self.forgotten.items()},
@@ -202,6 +206,7 @@ class State:
     def _grant(self, body: dict[str, Any], entry: Entry) -> Touched:
         account = self.accounts[body["population"]]
         account.raise_to(Guarantee.from_data(body["guarantee"]))
+        account.payers_unknown = False  # whoever raises a limit knows that quotas count from here
         account.seq = entry.seq
         return Touched(populations=(account.name,))
 
@@ -228,6 +233,8 @@ class State:
         account = self.accounts[body["population"]]
         if body["id"] in self.charges or version.population != account.name:
             raise ValueError("charged twice, or to other people")
+        if "key" in body and self.keys.setdefault(str(body["key"]), body["id"]) != body["id"]:
+            raise ValueError("charged twice under one key")
         charge = Charge(
             id=body["id"],
             seq=entry.seq,
@@ -249,8 +256,7 @@ class State:
         if "stream" in body:
             self._stream(charge, events.from_data(body["event"]), **body["stream"])
         if charge.analyst is not None:
-            paid = (charge.analyst, body["price"])
-            account.prices[paid] = account.prices.get(paid, 0) + 1
+            account.pay(charge.analyst, charge.price)
         return Touched(populations=(account.name,), segments=((account.name, key),), charge=charge.id)
 
     def _answer(self, body: dict[str, Any], entry: Entry) -> Touched:
@@ -317,17 +323,23 @@ class State:
             stream.closed = True
 
     def _failure(self, body: dict[str, Any]) -> Touched:
+        table = self.charges[body["id"]].table
+        if body.get("stopped") is True:
+            return Touched()
         if body["id"] in self.reservations:
             self.reservations[body["id"]].closed = True
         if body["id"] in self.streams:
             self.streams[body["id"]].closed = True
-        table = self.charges[body["id"]].table
-        self.failures[table] = self.failures.get(table, 0) + 1
+        if body.get("late") is not True:
+            self.failures[table] = self.failures.get(table, 0) + 1
         return Touched()
 
     def _gap(self, body: dict[str, Any], entry: Entry) -> Touched:
         for name, data in body["guarantees"].items():
             self._adopt_guarantee(name, Guarantee.from_data(data))
+        for name, unit in body.get("units", {}).items():
+            if name not in self.accounts or unit not in UNITS or self.units.setdefault(name, unit) != unit:
+                raise ValueError("a unit that is unknown, or another one than was promised")
         for name, data in body["sealed"].items():
             self.accounts[name].seal(Guarantee.from_data(data))
         for part in body["charges"]:
@@ -341,11 +353,22 @@ class State:
             self.forgotten.setdefault(table, {}).update(tags)
         for name in body.get("invariants", ()):
             self.accounts[name].invariant = True
+        self._repay(body)
         self.healed[body["head"]["digest"]] = entry.seq
         self._close_reservations()
         for account in self.accounts.values():
             account.seq = entry.seq
         return Touched(everything=True)
+
+    def _repay(self, body: dict[str, Any]) -> None:
+        """Count what analysts paid and a restored ledger forgot. A row from before that was kept tells of nobody."""
+        for name, analyst, units in body.get("paid", ()):
+            if type(units) is not int or units < 1:
+                raise ValueError("a payment that is none")
+            self.accounts[name].pay(str(analyst), Fraction(units, EPSILON_UNITS))
+        every = [] if "paid" in body else [part["population"] for part in body["charges"]]
+        for name in body.get("payers_unknown", every):
+            self.accounts[name].payers_unknown = True
 
     def _adopt_guarantee(self, name: str, guarantee: Guarantee) -> None:
         if name in self.accounts:
@@ -363,6 +386,7 @@ class State:
             self._close_reservations()
         for name in body["sealed"]:
             self.accounts[name].seal(self.accounts[name].guarantee)
+            self.accounts[name].payers_unknown = True
             self.accounts[name].seq = entry.seq
         return Touched(everything=bool(body["sealed"]))
 

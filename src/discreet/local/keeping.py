@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
+from discreet.database_file import sync
 from discreet.errors import LedgerFault
 
 KEY_BYTES = 32
@@ -46,7 +47,7 @@ def opened(folder: Path) -> Iterator[tuple[sqlite3.Connection, bytes]]:
     try:
         if not folder.exists():
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            _sync(folder.parent)
+            sync(folder.parent)
         if (folder / _KEY).exists() and not (folder / _STORE).exists():
             raise _gone()
         # Readable by its owner only; SQLite gives its journal the same mode.
@@ -92,7 +93,7 @@ def _owned(store: sqlite3.Connection, path: Path) -> bytes:
     if not path.exists() and aside.exists() and hmac.compare_digest(proof[0], keyed(_read_key(aside), "owner")):
         with suppress(FileNotFoundError):  # another process was quicker
             aside.rename(path)
-        _sync(path.parent)
+        sync(path.parent)
     key = _read_key(path)
     if not hmac.compare_digest(proof[0], keyed(key, "owner")):
         raise LedgerFault("this device's key is not the one that its reports were kept under", hint="restore it")
@@ -110,17 +111,8 @@ def _put_aside(aside: Path) -> bytes:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-    _sync(aside.parent)
+    sync(aside.parent)
     return key
-
-
-def _sync(folder: Path) -> None:
-    """What the folder lists survives a power cut."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _read_key(path: Path) -> bytes:

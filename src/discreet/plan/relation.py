@@ -115,6 +115,21 @@ def scans(plan: Plan) -> list[Scan]:
             assert_never(plan)
 
 
+def public_tables(plan: Plan) -> list[str]:
+    """The public tables that a question joins, each once."""
+    match plan:
+        case Scan():
+            return []
+        case JoinPublic(source=source, table=table):
+            return list(dict.fromkeys([*public_tables(source), table]))
+        case JoinPerson(source=source, other=other):
+            return list(dict.fromkeys([*public_tables(source), *public_tables(other)]))
+        case Filter(source=source) | PerPerson(source=source):
+            return public_tables(source)
+        case _:
+            assert_never(plan)
+
+
 def to_data(plan: Plan) -> Any:
     """The plan as JSON data; equal plans have equal data."""
     match plan:

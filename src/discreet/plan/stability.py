@@ -18,6 +18,7 @@ from discreet.plan.expressions import Expression, columns
 from discreet.plan.predicate import TRUE, Every, Member, Predicate, Some, Test
 from discreet.plan.relation import Filter, JoinPerson, JoinPublic, PerPerson, Plan, Scan, base
 from discreet.plan.statistics import Distinct, Persons, Rows, Statistic, Sum
+from discreet.schema.network import refuse_rows
 from discreet.schema.schema import Schema
 
 #: The most rows that one unit may have after joins.
@@ -74,12 +75,14 @@ def _reach(plan: Plan, schemas: Mapping[str, Schema]) -> Reach:
     Guarantee: adding or removing one unit adds or removes at most `rows` rows of the relation, all of them
         that unit's; on them the `constant` columns agree; and none if the unit is outside `region`.
     Because, node by node: a declared table holds at most rows_per_person rows of a person, which depend on
-        that person's rows alone, and its constant columns are enforced. A filter looks at one row. A public
-        table adds at most fan_out rows for one. A join on the person multiplies that person's rows by that
-        person's rows. A GROUP BY that holds the person makes rows of one person's rows, one for each key.
+        that person's rows alone, and its constant columns are enforced (of a table of `ends` neither is true, and it
+        is refused). A filter looks at one row. A public table adds at most fan_out rows for one. A join on the
+        person multiplies that person's rows by that person's rows. A GROUP BY that holds the person makes rows of
+        one person's rows, one for each key.
     """
     match plan:
         case Scan(table=table, roster=roster):
+            refuse_rows(schemas[table])
             return _roster(schemas[table]) if roster else _scan(schemas[table])
         case Filter(source=source, where=where):
             inner = _reach(source, schemas)
@@ -130,7 +133,10 @@ def _public(plan: JoinPublic, inner: Reach) -> Reach:
         inner,
         rows=inner.rows * max(1, most),
         constant=inner.constant | brought,
-        because=f"a row meets at most {max(1, most):,} rows of the public table {plan.table!r}",
+        because=(
+            f"a row meets at most {max(1, most):,} rows of the public table {plan.table!r}, "
+            "in which nothing is protected"
+        ),
     )
 
 

@@ -103,14 +103,14 @@ def kind(address: str) -> str:
 
 
 def check_address(address: object, *, where: str) -> str:
-    """An address as it was written, where it is one and tells no secret."""
+    """An address, where it is one and tells no secret: as written, but that PostgreSQL has one scheme of its two."""
     if address == DEFAULT:
         return DEFAULT
     try:
         parts = take_apart(address) if isinstance(address, str) else None
     except ValueError:
         parts = None
-    if parts is None or not (parts.servers or parts.path or parts.settings):
+    if not isinstance(address, str) or parts is None or not (parts.servers or parts.path or parts.settings):
         raise SchemaError(
             f"{where} is not one that is known, or has signs in it that an address must not have",
             hint='engine = "duckdb", "postgresql://user@host:5432/database", "spark://local", "spark://host:7077" or'
@@ -132,7 +132,7 @@ def check_address(address: object, *, where: str) -> str:
             f"{where} engine names a folder of declared tables that is no whole path",
             hint="?declared=/lake/private, or ?declared=s3a://bucket/private",
         )
-    return str(address)
+    return "postgresql" + address[len(parts.scheme) :] if parts.scheme in _POSTGRES else address
 
 
 def take_apart(address: str) -> Parts:

@@ -18,6 +18,7 @@ from discreet import exact
 from discreet.errors import ProjectError, SchemaError, UsageError
 from discreet.schema.address import DEFAULT, check_address
 from discreet.schema.column import Boolean, Category, Column, Moment, Number, Text, moment_code
+from discreet.schema.network import check_network, ends_unit
 from discreet.schema.path import path_of
 from discreet.schema.schema import Budget, Schema, Table, check_invariants, closest, read_invariants
 from discreet.schema.unit import PrivacyUnit
@@ -31,7 +32,7 @@ MOST_BINS = 10_000
 _BUDGET = {"epsilon", "delta", "delta_keys"}
 _TABLE = {
     "source", "engine", "budget", "accounting", "person", "rows_per_person", "rows_per_person_measured", "public",
-    "population", "columns", "invariants",
+    "population", "columns", "invariants", "ends", "directed",
 }  # fmt: skip
 _ORDERED = {"type", "low", "high", "bins", "edges", "constant", "measured"}
 _KEYS = {
@@ -149,6 +150,8 @@ def _check_units(tables: Mapping[str, Table]) -> None:
 def read_table(name: str, data: Any, *, populations: Mapping[str, Any] | None = None, inherited: Any = None) -> Table:
     """One [tables.NAME] mapping as a Table."""
     where = f"[tables.{name}]"
+    if name in ("", ".", ".."):  # a browser drops these from a path, whatever their spelling
+        raise SchemaError(f"a table cannot be called {name!r}: its page would have no address", hint="use letters")
     data = _mapping(data, where=where)
     _known(data, _TABLE, where=where)
     source = data.get("source")
@@ -160,6 +163,7 @@ def read_table(name: str, data: Any, *, populations: Mapping[str, Any] | None = 
         columns=tuple(read_column(column, told, where=where) for column, told in columns.items()),
         unit=_unit(data, where=where),
         invariants=read_invariants(data.get("invariants", []), columns, where=where),
+        directed=_flag(data, "directed", where=where),
     )
     population, budget = _budget_of(name, data, populations or {}, inherited)
     public = _flag(data, "public", where=where)
@@ -168,7 +172,9 @@ def read_table(name: str, data: Any, *, populations: Mapping[str, Any] | None = 
     if public and schema.invariants:
         raise SchemaError(f"{where} is public and has invariants", hint="take one of the two away")
     engine = check_address(data.get("engine", DEFAULT), where=f"{where} engine")
-    return Table(schema=schema, source=source, engine=engine, public=public, population=population, budget=budget)
+    table = Table(schema=schema, source=source, engine=engine, public=public, population=population, budget=budget)
+    check_network(table, where=where)
+    return table
 
 
 def _budget_of(
@@ -213,7 +219,7 @@ def _unit(data: Mapping[str, Any], *, where: str) -> PrivacyUnit:
         raise SchemaError(f"{where} rows_per_person must be a whole number")
     _measured(data, "rows_per_person_measured", where=where)
     try:
-        unit = _person(data.get("person"), rows)
+        unit = _person(data.get("person"), rows) if "ends" not in data else ends_unit(data)
         unit.check_columns(data.get("columns", {}))
     except SchemaError as problem:
         raise SchemaError(f"{where} {problem.reason}", hint=problem.hint) from None

@@ -46,6 +46,11 @@ def check_path(table: Table, path: Sequence[Table]) -> None:
     last = path[-1] if path else table
     if last.schema.unit.through is not None:
         raise SchemaError(f"{last.name!r} goes through {last.schema.unit.through!r}, which is not given")
+    if path and last.schema.unit.ends:
+        raise SchemaError(
+            f"{table.name!r} goes through {last.name!r}, where a row has two persons",
+            hint="name the person of its rows in the table itself",
+        )
     if path and last.schema.unit.is_row:
         raise SchemaError(
             f"{table.name!r} goes through {last.name!r}, which names no person", hint='person = "patient_id" there'

@@ -18,17 +18,25 @@ class Schema:
     """Columns by name and the unit of privacy.
 
     `invariants`: exact totals that the owner lets be published, as `totals_named` spells them; no others may be.
+    `directed`: where rows are edges, one from a to b is not one from b to a.
     """
 
     table: str
     columns: tuple[Column, ...]
     unit: PrivacyUnit
     invariants: tuple[str, ...] = ()
+    directed: bool = False
 
     def __post_init__(self) -> None:
         names = [column.name for column in self.columns]
         if len({name.lower() for name in names}) != len(names):
             raise SchemaError(f"table {self.table!r}: two columns have the same name")
+        if self.unit.ends and (self.columns or self.invariants):
+            raise SchemaError(
+                f"table {self.table!r} has ends, and of its edges nothing but their ends can be asked: which edges a "
+                "limit leaves to everybody can change with one person",
+                hint=f"take [tables.{self.table}.columns] and invariants away; or leave out ends, to protect each row",
+            )
 
     def column(self, name: str) -> Column | None:
         """The column of this name; SQL names do not tell capital letters apart."""

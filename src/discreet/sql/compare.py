@@ -227,7 +227,10 @@ def mismatch(left: Typed, right: Typed) -> Refused:
         Instant: "write '2026-01-31 12:00:00'",
         Words: "write a text in quotes: '…'",
     }
-    return Refused(f"{_subject(left)} is compared with {words_for(right.kind)}", hint=hints.get(type(left.kind), ""))
+    hint = hints.get(type(left.kind), "")
+    if isinstance(left.kind, Words) and isinstance(left.expression, TextCode) and not isinstance(right.kind, Choice):
+        hint += f'; if {_name(left.expression)} is no text, its owner declares it: type = "{type_word(right.kind)}"'
+    return Refused(f"{_subject(left)} is compared with {words_for(right.kind)}", hint=hint)
 
 
 def _subject(found: Typed) -> str:

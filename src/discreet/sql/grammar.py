@@ -7,10 +7,10 @@ cannot reach a file and cannot be told to: of a statement only the parse is aske
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from discreet.sql.scan import Fault
@@ -30,19 +30,32 @@ def syntax_fault(text: str) -> Fault | None:
 
     try:
         # A cursor is a connection of its own, so that threads do not meet.
-        with _database(os.getpid()).cursor() as cursor:
+        with _database().cursor() as cursor:
             cursor.extract_statements(text)
     except duckdb.Error as problem:
         return _placed(text, _told(str(problem)))
     return None
 
 
-@lru_cache(maxsize=1)
-def _database(process: int) -> duckdb.DuckDBPyConnection:
-    """An empty database for its grammar. `process`: after a fork it is made anew."""
+#: By process: after a fork it is made anew.
+_databases: dict[int, duckdb.DuckDBPyConnection] = {}
+
+
+def _database() -> duckdb.DuckDBPyConnection:
+    """An empty database for its grammar.
+
+    A parent's is never closed in a child, not even when the interpreter ends: its threads did not live through it,
+    and closing would wait for them. So it keeps one reference for ever.
+    """
     import duckdb
 
-    return duckdb.connect(
+    process = os.getpid()
+    if process in _databases:
+        return _databases[process]
+    for parent in [number for number in list(_databases) if number != process]:
+        if parents := _databases.pop(parent, None):
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(parents))
+    made = duckdb.connect(
         ":memory:",
         config={
             "threads": 1,
@@ -54,6 +67,7 @@ def _database(process: int) -> duckdb.DuckDBPyConnection:
             "lock_configuration": "true",
         },
     )
+    return _databases.setdefault(process, made)  # of two threads the first one's stays
 
 
 def _placed(text: str, told: Mapping[str, Any]) -> Fault:

@@ -230,9 +230,8 @@ class _Select:
         self, tree: exp.Select, formulas: Formulas, keys: tuple[Key, ...], aggregates: Aggregates
     ) -> tuple[Output, ...]:
         found: list[Output] = []
-        for node in tree.expressions:
+        for node, name in zip(tree.expressions, _names(tree.expressions, formulas), strict=True):
             inner = node.this if isinstance(node, exp.Alias) else node
-            name = str(node.alias) if isinstance(node, exp.Alias) else formulas.name(inner)
             found.append(self._output(name, inner, formulas, aggregates))
         if len({output.name for output in found}) != len(found):
             raise self.source.refusal("two columns of the answer have the same name", hint="give them aliases with AS")
@@ -336,6 +335,15 @@ class _Select:
 def _schema(catalog: Catalog, table: str) -> Schema:
     """What a table was read as: a question means nothing against another declaration."""
     return next(known.schema for known in catalog.values() if known.schema.table == table)
+
+
+def _names(items: list[exp.Expr], formulas: Formulas) -> list[str]:
+    """What the columns of an answer are called: `a.city` and `b.city` by their tables too, for both are a city."""
+    plain = [str(item.alias) if isinstance(item, exp.Alias) else formulas.name(item) for item in items]
+    return [
+        f"{item.table}.{name}" if isinstance(item, exp.Column) and item.table and plain.count(name) > 1 else name
+        for item, name in zip(items, plain, strict=True)
+    ]
 
 
 def _axes(keys: tuple[Key, ...], chosen: tuple[int, ...]) -> tuple[Axis, ...]:

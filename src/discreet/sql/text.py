@@ -12,6 +12,7 @@ from sqlglot.errors import ParseError, SqlglotError
 
 from discreet.errors import Refused
 from discreet.sql.grammar import syntax_fault
+from discreet.sql.misspelled import misspelled
 from discreet.sql.scan import Fault, statements, too_large, too_many_arguments
 
 __all__ = ["Source", "parse", "span", "statements"]
@@ -82,7 +83,9 @@ def parse(text: str) -> tuple[Source, exp.Expr]:
             hint=_SEVERAL,
         )
     # What the parser forgave, and what it dropped.
-    _without(source, syntax_fault(text) or too_many_arguments(text))
+    if (fault := syntax_fault(text)) is not None:
+        raise _better(source, fault)
+    _without(source, too_many_arguments(text))
     return source, trees[0]
 
 
@@ -98,5 +101,12 @@ def _unparsed(source: Source, problem: ParseError) -> Refused:
     found = str(told.get("highlight") or "")
     before = str(told.get("start_context") or "")
     start = source.text.find(before + found) + len(before) if found else len(source.text)
+    start = max(0, start)
     what = f"the SQL cannot be read at {found[:30]!r}" if found else "the SQL ends too early"
-    return source.refusal(what, at=(max(0, start), max(0, start) + len(found)))
+    return _better(source, Fault(reason=what, start=start, end=start + len(found)))
+
+
+def _better(source: Source, fault: Fault) -> Refused:
+    """The refusal of a fault in the syntax; where a keyword before it is misspelled, of that."""
+    told = fault if fault.hint else misspelled(source.text, until=fault.start) or fault
+    return source.refusal(told.reason, at=(told.start, told.end), hint=told.hint)

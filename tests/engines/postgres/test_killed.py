@@ -1,70 +1,74 @@
-"""A making that is killed between its COMMIT and the ledger's row leaves tables that no ledger names.
+"""A making that is killed between its COMMIT and the ledger's row leaves tables that no ledger names: see `leftovers`."""
 
-The engine does not know the ledger, so it sweeps nothing. What docs/engines/postgres.md tells the owner to do finds
-and drops these tables, and no other.
-"""
-
-import json
-import os
-import re
-import subprocess
-import sys
-from pathlib import Path
+import pytest
 
 import discreet
-from clinic import say
 from discreet.engines.keyed import person_tag
 from engines.postgres.server import execute, new_name
-
-DOCS = Path(__file__).parents[3] / "docs/engines/postgres.md"
-
-KILLED = """
-import os, sys, discreet
-from discreet.ledger.ledger import Ledger
-Ledger.add_version = lambda *given, **how: os._exit(9)
-discreet.open(sys.argv[1]).refresh("visits")
-"""
+from killed import aged, kill_making
 
 
-def of_docs():
-    """The statement and the command of the section that an owner follows."""
-    section = DOCS.read_text(encoding="utf-8").partition("## What lies where")[2].partition("\n## ")[0]
-    sql, command = re.findall(r"```(?:sql)?\n(.*?)\n```", section, flags=re.DOTALL)
-    return sql, command
-
-
-def holding(address, tables, tag):
-    """Those of these tables that hold somebody."""
-    sql = "SELECT count(*) FROM discreet.\"{}-tags\" WHERE tag = decode('{}', 'hex')"
-    return [name for name in tables if execute(address, sql.format(name, tag.hex())) == [(1,)]]
-
-
-def test_what_was_left_is_found_by_what_the_docs_say(tmp_path, postgres_address, capsys):
+def made(folder, address):
+    """A project with one version of `visits`, which lies on the server."""
     people = f"public.{new_name('people')}"
-    execute(
-        postgres_address,
-        f"CREATE TABLE {people} AS SELECT 'p' || g AS pid, g AS age FROM generate_series(0, 19) AS g",
-    )
-    sql, command = of_docs()
-    listed = lambda: {name for (name,) in execute(postgres_address, sql)}  # noqa: E731
-    project = discreet.init(tmp_path / "project")
-    project.add(people, name="visits", person="pid", rows_per_person=1, epsilon=1, engine=postgres_address)
+    execute(address, f"CREATE TABLE {people} AS SELECT 'p' || g AS pid, g AS age FROM generate_series(0, 19) AS g")
+    project = discreet.init(folder)
+    project.add(people, name="visits", person="pid", rows_per_person=1, epsilon=1, engine=address)
     project = discreet.open(project.folder)
     project.refresh("visits")
-    others = listed() - {project.ledger.refresh().versions["visits"][1].file}  # of other tests
-    killed = subprocess.run([sys.executable, "-c", KILLED, str(project.folder)], env=os.environ, check=False)
-    assert killed.returncode == 9
-    project = discreet.open(project.folder)
-    project.refresh("visits")
-    assert project.forget("visits", ["p7"]).exact_versions == 2
+    return project
 
-    assert command == "discreet ledger show --json | jq -r '.entries[].body.file // empty'"
-    code, out, _ = say(capsys, project.folder, "ledger", "show", "--json")
-    named = {entry["body"]["file"] for entry in json.loads(out)["entries"] if entry["body"].get("file")}
-    assert (code, len(named), named <= listed()) == (0, 2, True)
-    left = listed() - others - named
-    tag = person_tag(("p7",), project.curator.keys.tags)
-    assert holding(postgres_address, named | left, tag) == [*left], "forgetting does not reach it, as the docs say"
-    (name,) = left
-    execute(postgres_address, f'DROP TABLE discreet."{name}", discreet."{name}-tags"')
-    assert listed() - others == named
+
+def lying(address, project):
+    """The tables on the server that hold this project's ledger in their names, without side tables."""
+    return {name.removesuffix("-tags") for name in _relations(address) if f"-{project.ledger.id}-" in name}
+
+
+def _relations(address):
+    return {name for (name,) in execute(address, "SELECT relname FROM pg_class WHERE relnamespace = 'discreet'::regnamespace AND relkind = 'r'")}  # fmt: skip
+
+
+def named(project):
+    return {version.file for version in project.ledger.refresh().versions["visits"].values()}
+
+
+def holding(address, project, who):
+    """How many of the tables hold somebody."""
+    tag = person_tag((who,), project.curator.keys.tags)
+    sql = "SELECT count(*) FROM discreet.\"{}-tags\" WHERE tag = decode('{}', 'hex')"
+    return sum(execute(address, sql.format(name, tag.hex()))[0][0] for name in lying(address, project))
+
+
+def grow_old(address, name, *, days):
+    for ending in ("", "-tags"):
+        execute(address, f'ALTER TABLE discreet."{name}{ending}" RENAME TO "{aged(name, days=days)}{ending}"')
+
+
+@pytest.fixture
+def killed(tmp_path, postgres_address):
+    project = made(tmp_path / "project", postgres_address)
+    kill_making(project.folder)
+    return discreet.open(project.folder)
+
+
+def test_forgetting_reaches_it_and_a_week_later_it_goes(killed, tmp_path, postgres_address):
+    (left,) = lying(postgres_address, killed) - named(killed)
+    assert holding(postgres_address, killed, "p7") == 2
+    erased = killed.forget("visits", ["p7"])
+    assert (erased.exact_versions, erased.missing, erased.left) == (1, (), ())
+    assert holding(postgres_address, killed, "p7") == 0
+    assert holding(postgres_address, killed, "p8") == 2, "it may be a making that runs"
+    grow_old(postgres_address, left, days=8)
+    other = made(tmp_path / "other", postgres_address)
+    other.refresh("visits")
+    assert lying(postgres_address, killed) - named(killed), "another project's is not theirs to take"
+    killed.refresh("visits")
+    assert lying(postgres_address, killed) == named(killed)
+    assert lying(postgres_address, other) == named(other)
+
+
+def test_half_of_one_is_told(killed, postgres_address):
+    (left,) = lying(postgres_address, killed) - named(killed)
+    execute(postgres_address, f'DROP TABLE discreet."{left}-tags"')
+    erased = killed.forget("visits", ["p7"])
+    assert (erased.exact_versions, erased.missing, erased.left) == (1, (), (left,))

@@ -38,7 +38,8 @@ def refused(address, match, **settings):
     with pytest.raises(EngineFailure) as untold:
         engine.count(CELLS, Region.whole(), tables=lying(CELLS.plan, engine.place("x", folder=NOWHERE)))
     assert MARK not in words(untold.value)
-    engine.drop(engine.place("x", folder=NOWHERE))
+    with pytest.raises(UsageError, match=match):
+        engine.drop(engine.place("x", folder=NOWHERE))
 
 
 def free_port():

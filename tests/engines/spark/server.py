@@ -5,6 +5,7 @@ fail: `./do test` installs it.
 """
 
 import json
+import os
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -18,6 +19,9 @@ from discreet.engines.spark.engine import SparkEngine
 from discreet.engines.stored import PERSON
 
 ADDRESS = "spark://local"
+
+# Tests run each plan once or twice: what a compiler for hot code makes of it is never used, and takes half of the time.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 #: Java's loggers as an owner may have them, with somewhere to write to: that nothing is written is then our doing.
 VOICED = """

@@ -81,6 +81,7 @@ def test_a_table_of_a_database_is_refused(spark_engine, tmp_path):
     session = spark_engine.session()
     options = {"url": "jdbc:derby:memory:far;create=true", "dbtable": "PEOPLE"}
     options["driver"] = "org.apache.derby.iapi.jdbc.AutoloadedDriver"
+    session._jvm.java.lang.System.setProperty("derby.stream.error.file", str(tmp_path / "derby.log"))
     session.sql("SELECT 1 AS AGE").write.format("jdbc").options(**options).mode("overwrite").save()
     listed = ", ".join(f"{name} '{value}'" for name, value in options.items())
     session.sql(f"CREATE TABLE far_rows USING jdbc OPTIONS ({listed})")

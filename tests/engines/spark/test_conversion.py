@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.engines.spark.conversion import Kind, raw_sql, word_sql
+from discreet.engines.spark.conversion import raw_sql, word_sql
+from discreet.engines.spark.kinds import Kind
 from discreet.engines.stored import bounds
 from discreet.engines.values import _given, _word, code_of
 from discreet.schema.column import Boolean, Category, Moment, Number, Text
@@ -119,6 +120,10 @@ def test_floats_of_32_bits(spark_engine):
         1e6,
         2.0**33,
         16777216.0,
+        -2724644.25,
+        2724644.75,
+        1000000.25,
+        9999999.5,
         0.0,
         -0.0,
         None,

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from discreet.accounting.region import Region
+from discreet.engines import deadline
 from discreet.engines.engine import EngineFailure, Tables
 from discreet.engines.spark import engine as module
 from discreet.engines.spark import lake
@@ -80,9 +81,9 @@ def test_a_question_has_a_deadline(spark_engine, place, monkeypatch):
     monkeypatch.setattr(module.Writer, "count", lambda self, cells, region: sql)
     monkeypatch.setattr(spark_engine, "_deadline_s", 2.0)
     begun = time.monotonic()
-    with pytest.raises(EngineFailure):
+    with deadline.kept() as kept, pytest.raises(EngineFailure):
         counted(spark_engine, asked(), place)
-    assert time.monotonic() - begun < 100
+    assert time.monotonic() - begun < 100 and kept.passed, "the curator knows that it was the deadline"
     monkeypatch.undo()
     [[rows]] = counted(spark_engine, asked(), place)
     assert rows == 100

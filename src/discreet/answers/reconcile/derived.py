@@ -85,11 +85,7 @@ def _release(
     reading = Derived(asked=asked, measurement=measurement, told=told)
     standing = ledger.standing(version.population)
     keys = [output.key is not None or output.grouping is not None for output in asked.outputs]
-    warnings = [because, *asked.warnings, *caveats(asked)]
-    drowned, cells = reading.drowned(wish.confidence)
-    if drowned:
-        warnings.append(f"{drowned} of {cells} numbers are no larger than the noise; --within buys what is missing")
-    return Release(
+    found = Release(
         id=measurement.id,
         table=version.table,
         version=version.number,
@@ -105,9 +101,13 @@ def _release(
         remaining=spending(standing.remaining),
         derived=not bought,
         sources=told.releases,
-        warnings=tuple(warnings),
         reread=reading.intervals,
     )
+    warnings = [because, *asked.warnings, *caveats(asked)]
+    drowned, cells = found.drowned_numbers()
+    if drowned:
+        warnings.append(f"{drowned} of {cells} numbers are no larger than the noise; --within buys what is missing")
+    return found.warning(warnings)
 
 
 def _event(release: str, curator: Curator) -> Event:

@@ -31,8 +31,10 @@ _MOST_ASKED = 500
 _NOTHING = 1e-15
 
 
-def tell(asked: Asked, *, version: Version, curator: Curator, reads: Reads) -> Told | None:
+def tell(asked: Asked, *, version: Version, curator: Curator, reads: Reads, without: str | None = None) -> Told | None:
     """What the released answers tell about a question; None where they do not determine every cell of it.
+
+    `without`: a release that is not looked at.
 
     Answered are counts and sums, whatever HAVING, ORDER BY and LIMIT then do with them. What is computed from several
     of them, an average, is not: the errors of its parts depend on each other.
@@ -41,7 +43,7 @@ def tell(asked: Asked, *, version: Version, curator: Curator, reads: Reads) -> T
         return None
     domain = Domain.of(version.schema.columns)
     found = history(version, curator=curator, reads=reads, most=_MOST_NUMBERS, newest=_NEWEST)
-    return told_by(found.numbers, asked, domain)
+    return told_by([number for number in found.numbers if number.release != without], asked, domain)
 
 
 def told_by(numbers: Sequence[Number], asked: Asked, domain: Domain) -> Told | None:

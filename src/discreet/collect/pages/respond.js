@@ -24,6 +24,8 @@ async function begin() {
     survey = found.body;
     if (survey.version !== 1 || survey.survey !== id) return stop("This page cannot read the survey.");
     at("question").textContent = document.title = survey.question;
+    at("asker").textContent = survey.asker ? `${survey.asker} asks.` : "";
+    at("asker").hidden = !survey.asker;
     coins = randomizer(survey.randomizer);
     device = new Device();
     const before = device.hasSent(id);

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.accounting.region import Region
+from discreet.accounting.region import Region, Value
 from discreet.engines.dense import dense
-from discreet.engines.engine import Coded, Engine, Exact, ExactKeys, ExactPersons, Making, Tables, Trace
+from discreet.engines.engine import Coded, Engine, EngineFailure, Exact, ExactKeys, ExactPersons, Making, Tables, Trace
 from discreet.engines.keyed import TAG_BYTES
 from discreet.engines.ownership import Ownership
 from discreet.engines.place import Place, Relation
@@ -31,7 +31,11 @@ from discreet.errors import LedgerFault, UsageError
 from discreet.plan.cells import Axis, Cells
 from discreet.plan.expressions import Expression
 from discreet.plan.relation import Plan
+from discreet.schema.network import refuse_elsewhere
 from discreet.schema.schema import Table
+
+if TYPE_CHECKING:
+    from discreet.engines.network.exact import ExactGraph
 
 
 class PostgresEngine:
@@ -86,12 +90,10 @@ class PostgresEngine:
         forgotten: Collection[bytes] = (),
     ) -> Making:
         """Make the declared table at `target`: see `declare`."""
+        if table.schema.unit.ends:
+            refuse_elsewhere(table.name, "postgresql")
         relation, schema = relation_of(target), table.schema
-        ownership = None
-        if not schema.unit.is_row:
-            ownership = Ownership(
-                table=table, path=path, key=key or b"", tag_key=tag_key or b"", forgotten=frozenset(forgotten)
-            )
+        ownership = Ownership.of(table, path=path, key=key, tag_key=tag_key, forgotten=forgotten)
         making.check_columns(schema)
         steps = (table,) if ownership is None else (table, *path)
         with self._sessions.session() as session, told(table.source):
@@ -104,7 +106,7 @@ class PostgresEngine:
                     made = making.declare(session, schema, ownership, chain, target=relation)
             except BaseException:
                 if session.connection.broken:  # perhaps while it was committed: nobody may know the table, so it goes
-                    self.drop(relation)
+                    quietly(lambda: self.drop(relation))
                 raise
             made_tables = [relation] if ownership is None else [relation, relations.beside(relation)]
             quietly(lambda: relations.tidy(session, made_tables))
@@ -146,13 +148,14 @@ class PostgresEngine:
                 return _persons(streamed(session, f'SELECT tag, "rows" FROM {named(side)}'))
 
     def drop(self, place: Place) -> None:
-        """Drop both tables. What cannot be dropped stays, and no ledger names it."""
+        """Drop both tables."""
+        with self._sessions.session() as session, told():
+            relations.drop(session, relation_of(place))
 
-        def dropped() -> None:
-            with self._sessions.session() as session:
-                relations.drop(session, relation_of(place))
-
-        quietly(dropped)
+    def listed(self, ledger: str, *, folder: Path) -> Collection[str]:
+        """Tables of our schema, and side tables by the names of theirs."""
+        with self._sessions.session() as session, told(), _looking(session):
+            return relations.listed(session, ledger)
 
     def count(self, cells: Cells, region: Region, *, tables: Tables) -> Exact:
         """The exact cells. Fails only as EngineFailure."""
@@ -184,6 +187,12 @@ class PostgresEngine:
             return ExactKeys(*known)
 
         return untold("the declared table could not be counted", found)
+
+    def graph(
+        self, place: Place, ends: tuple[str, str] | None, *, directed: bool, nodes: Sequence[Value] | None = None
+    ) -> ExactGraph:
+        """None: graphs are read from files of ours alone, and `refuse_elsewhere` says so before any charge."""
+        raise EngineFailure("no graph is read here")
 
     def close(self) -> None:
         """Close every connection that nobody uses."""

@@ -12,12 +12,14 @@ from __future__ import annotations
 import os
 import socket
 import threading
+import time
 import weakref
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+from discreet.engines import deadline, stopping
 from discreet.engines.postgres.faults import quietly, told, unreachable
 from discreet.errors import UsageError
 from discreet.sql.dialect import quoted
@@ -38,6 +40,8 @@ LOCK_S = 10
 IDLE_S = 60
 #: After the server's own deadline, how long until the connection is cut from here.
 GRACE_S = 15
+#: How long a server may take to hear that a question is stopped.
+CANCEL_S = 5
 MEMORY_MB = 64
 #: What a question may put on the server's disk while it is counted, where the role may set it.
 SPILL_GB = 50
@@ -136,12 +140,15 @@ class Session:
         begin = f"BEGIN ISOLATION LEVEL REPEATABLE READ {'READ ONLY' if read_only else 'READ WRITE'}"
         lines = [begin, *(f"SET LOCAL {name} = {_value(name, value)}" for name, value in settings.items())]
         lines += [f"LOCK TABLE {name} IN ACCESS SHARE MODE" for name in locks]
+        begun = time.monotonic()
         with self._alarm(deadline_s):
             try:
                 self.connection.execute("; ".join(lines))
                 yield
                 self.connection.execute("ROLLBACK" if read_only else "COMMIT")
-            except BaseException:
+            except BaseException as problem:
+                if deadline_s is not None and _is_cancel(problem) and time.monotonic() - begun >= deadline_s:
+                    deadline.noting()()  # the server kept the time; before it was over somebody there cancelled
                 quietly(lambda: self.connection.execute("ROLLBACK"))
                 raise
 
@@ -151,13 +158,26 @@ class Session:
         if deadline_s is None:
             yield
             return
-        timer = threading.Timer(deadline_s + GRACE_S, self._cut)
+        note = deadline.noting()
+
+        def end() -> None:
+            note()
+            self._cut()
+
+        timer = threading.Timer(deadline_s + GRACE_S, end)
         timer.daemon = True
         timer.start()
         try:
-            yield
+            with stopping.interrupting(self._stop):
+                yield
         finally:
             timer.cancel()
+
+    def _stop(self) -> None:
+        """Stop what the server does, and cut the connection: a cancel that comes late must find no other question."""
+        with suppress(Exception):
+            self.connection.cancel_safe(timeout=CANCEL_S)
+        self._cut()
 
     def _cut(self) -> None:
         with suppress(Exception), socket.socket(fileno=os.dup(self.connection.pgconn.socket)) as end:
@@ -235,6 +255,13 @@ def _emptied(kept: deque[Session]) -> Iterator[Session]:
 def _close(kept: deque[Session]) -> None:
     for session in _emptied(kept):
         session.connection.close()
+
+
+def _is_cancel(problem: BaseException) -> bool:
+    """Whether a server ended a statement: its own deadline, or somebody who may."""
+    import psycopg
+
+    return isinstance(problem, psycopg.errors.QueryCanceled)
 
 
 def _value(name: str, value: str) -> str:

@@ -130,6 +130,17 @@ def held(session: Session, tables: Collection[Relation]) -> dict[Relation, bool]
     return listed
 
 
+def listed(session: Session, ledger: str) -> set[str]:
+    """The names of the tables of our schema that hold a ledger's id; of a side table, that of its table."""
+    found = rows(
+        session,
+        """SELECT c.relname::text FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+        WHERE n.nspname = $1 AND c.relkind = 'r' AND strpos(c.relname::text, $2) > 0""",
+        [OURS, f"-{ledger}-"],
+    )
+    return {name.removesuffix(_BESIDE) for (name,) in found}
+
+
 def drop(session: Session, table: Relation) -> None:
     """Take both tables away, where they are."""
     with session.transaction(read_only=False, deadline_s=LOCK_S):

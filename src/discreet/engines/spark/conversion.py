@@ -12,49 +12,23 @@ does without rounding: Spark's own cast to a decimal goes by the text, and drops
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, assert_never
+from typing import assert_never
 
 from discreet.engines.conversion import DAMAGED, FAR, MOST_TEXT, decimal_form
+from discreet.engines.spark.kinds import WIDE, Kind, matches, once, text, trimmed
+from discreet.engines.spark.moments import day_word, moment_sql, moment_word
 from discreet.engines.stored import bounds
 from discreet.engines.stored import storage as duckdb_storage
 from discreet.schema.column import Boolean, Category, Column, Moment, Number, Text
 from discreet.sql.spark import Spark
 
-Family = Literal["boolean", "integer", "decimal", "float", "double", "days", "moment", "text", "uuid"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
-    """What SQL of a value holds: for a moment, which is a whole number, its unit and whether it names a zone.
-
-    `scale`: the places of a decimal.
-    """
-
-    family: Family
-    unit_ns: int = 1000
-    zoned: bool = False
-    scale: int = 0
-
-
-_WIDE = "DECIMAL(38, 0)"
-_DAY_US = 86_400_000_000
-_MOST_MS = (2**63 - 1) // 1000
-_INFINITE = f"({2**63 - 1}, -{2**63 - 1})"  # what other engines write for the infinities
-
-_BLANKS = "\t\n\v\f\r "
 _NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
 _WHOLE = r"[+-]?(?:[0-9]+(?:\.0*)?|\.0+)"
 _SCIENTIFIC = _NUMBER + "[eE][+-]?[0-9]{1,4}"
-_DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
-_TIME = r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,9})?)?"
-_ZONE = r"(?:Z|[+-](?:[01][0-9]|2[0-3])(?::?[0-5][0-9])?)"
-_MOMENT = rf"{_DAY}(?:[ T]{_TIME}{_ZONE}?)?"
 
 #: From here to there Python writes a float without an exponent.
 _PLAIN_FROM, _PLAIN_TO = "1.0E-4D", "1.0E16D"
 
-text = Spark().text
 _divided = Spark().quotient
 
 
@@ -82,7 +56,7 @@ def raw_sql(column: Column, value: str, kind: Kind, *, code: str = "CAST(NULL AS
         case Number():
             return _number(column, value, kind)
         case Moment():
-            return _moment(column, value, kind)
+            return moment_sql(column, value, kind)
         case Boolean():
             return _boolean(value, kind)
         case Category():
@@ -109,32 +83,17 @@ def word_sql(value: str, kind: Kind) -> str:
             return _float_word(value, kind)
         case "days":
             inside = f"{value} BETWEEN -719162 AND 2932896"
-            return f"CASE WHEN {inside} THEN {_day_word(value)} WHEN {value} IS NOT NULL THEN '?' END"
+            return f"CASE WHEN {inside} THEN {day_word(value)} WHEN {value} IS NOT NULL THEN '?' END"
         case "moment":
-            return _moment_word(value, kind)
+            return moment_word(value, kind)
         case "uuid":
-            return _once(f"lower(hex({value}))", _dashed("n"))
+            return once(f"lower(hex({value}))", _dashed("n"))
         case _:
             assert_never(kind.family)
 
 
-def _once(value: str, result: str) -> str:
-    """`result`, in which n stands for a value that is computed once. It may hold one of these itself."""
-    return f"get(transform(array({value}), n -> {result}), 0)"
-
-
 def _signed(below: str, size: str) -> str:
     return f"CASE WHEN {below} THEN 0 - {size} ELSE {size} END"
-
-
-def matches(value: str, pattern: str) -> str:
-    """Whether the whole of a text follows a pattern."""
-    covering = text(rf"\A(?:{pattern})\z")
-    return f"{value} RLIKE {covering}"
-
-
-def _trimmed(value: str) -> str:
-    return f"trim(BOTH {text(_BLANKS)} FROM {value})"
 
 
 def _number(column: Number, value: str, kind: Kind) -> str:
@@ -158,7 +117,7 @@ def _whole_steps(column: Number, number: str) -> str:
     most = _largest(column) + 1
     cut = f"CASE WHEN n > {most} THEN {most} WHEN n < -{most} THEN -{most} ELSE n END" if most < 2**63 else "n"
     size = _steps(f"(CASE WHEN n < 0 THEN 0 - n ELSE n END * {10**scale})", divisor)
-    return _once(number, _once(f"CAST({cut} AS {_WIDE})", _signed("n < 0", size)))
+    return once(number, once(f"CAST({cut} AS {WIDE})", _signed("n < 0", size)))
 
 
 def _largest(column: Number) -> int:
@@ -169,8 +128,8 @@ def _largest(column: Number) -> int:
 def _steps(units: str, divisor: int) -> str:
     """Units, not negative, as steps of `divisor` of them, halves up."""
     if divisor == 1:
-        return f"CAST({units} AS {_WIDE})"
-    return _divided(f"(2 * CAST({units} AS {_WIDE}) + {divisor})", str(2 * divisor), wide=True)
+        return f"CAST({units} AS {WIDE})"
+    return _divided(f"(2 * CAST({units} AS {WIDE}) + {divisor})", str(2 * divisor), wide=True)
 
 
 def _decimal(column: Number, value: str, kind: Kind) -> str:
@@ -191,31 +150,31 @@ def _plain(column: Number, shown: str) -> str:
         " 'f', CASE WHEN contains(n, '.') THEN substring_index(n, '.', -1) ELSE '' END)"
     )
     if column.type == "integer":
-        size = f"CASE WHEN length(n.d) > 19 THEN CAST({FAR} AS {_WIDE}) ELSE try_cast('0' || n.d AS {_WIDE}) END"
-        return _once(shown, _once(parts, _signed("n.below", size)))
+        size = f"CASE WHEN length(n.d) > 19 THEN CAST({FAR} AS {WIDE}) ELSE try_cast('0' || n.d AS {WIDE}) END"
+        return once(shown, once(parts, _signed("n.below", size)))
     _, scale, divisor = decimal_form(column)
     digits = f"'0' || n.d || substr(rpad(n.f, {scale}, '0'), 1, {scale})" if scale else "'0' || n.d"
     # Digits after the one behind the last place decide nothing: halves go away from zero.
     up = f"CASE WHEN substr(n.f, {scale + 1}, 1) >= '5' THEN 1 ELSE 0 END"
-    units = f"(try_cast({digits} AS {_WIDE}) + {up})"
+    units = f"(try_cast({digits} AS {WIDE}) + {up})"
     far = f"length(n.d) > {len(str(_largest(column)))}"
-    size = f"CASE WHEN {far} THEN CAST({FAR} AS {_WIDE}) ELSE {_steps_of(units, divisor)} END"
-    return _once(shown, _once(parts, _signed("n.below", size)))
+    size = f"CASE WHEN {far} THEN CAST({FAR} AS {WIDE}) ELSE {_steps_of(units, divisor)} END"
+    return once(shown, once(parts, _signed("n.below", size)))
 
 
 def _steps_of(units: str, divisor: int) -> str:
     """`_steps`, of what is written with n: the inner n is another."""
-    return _once(units, _steps("n", divisor)) if divisor > 1 else units
+    return once(units, _steps("n", divisor)) if divisor > 1 else units
 
 
 def _written(column: Number, value: str) -> str:
     """The code of a text, or of what is written like one."""
     pattern = _WHOLE if column.type == "integer" else _NUMBER
     exact = _exact_whole("n") if column.type == "integer" else _exact(column, "n")
-    return _once(
-        _trimmed(value),
+    return once(
+        trimmed(value),
         f"CASE WHEN {matches('n', pattern)} THEN {_plain(column, 'n')}"
-        f" WHEN {matches('n', _SCIENTIFIC)} THEN {_once('try_cast(n AS DOUBLE)', exact)} END",
+        f" WHEN {matches('n', _SCIENTIFIC)} THEN {once('try_cast(n AS DOUBLE)', exact)} END",
     )
 
 
@@ -223,19 +182,19 @@ def _double(column: Number, value: str) -> str:
     """A double: NaN and the infinities fit nowhere."""
     usual = f"abs({value}) < CAST('Infinity' AS DOUBLE)"
     if column.type == "integer":
-        return f"CASE WHEN {usual} THEN {_once(value, _exact_whole('n'))} END"
+        return f"CASE WHEN {usual} THEN {once(value, _exact_whole('n'))} END"
     plain = f"{value} = 0 OR abs({value}) BETWEEN {_PLAIN_FROM} AND {_PLAIN_TO} AND abs({value}) < {_PLAIN_TO}"
     shown = f"CAST(try_cast(CAST({value} AS STRING) AS DECIMAL(38, 21)) AS STRING)"
-    return f"CASE WHEN {plain} THEN {_plain(column, shown)} WHEN {usual} THEN {_once(value, _exact(column, 'n'))} END"
+    return f"CASE WHEN {plain} THEN {_plain(column, shown)} WHEN {usual} THEN {once(value, _exact(column, 'n'))} END"
 
 
 def _exact_whole(double: str) -> str:
     """A double that is a whole number, else NULL."""
     whole = f"try_cast({double} AS BIGINT)"
-    beyond = _signed(f"{double} < 0", f"CAST({FAR} AS {_WIDE})")
+    beyond = _signed(f"{double} < 0", f"CAST({FAR} AS {WIDE})")
     return (
         f"CASE WHEN abs({double}) >= {_power(63)} THEN {beyond}"
-        f" WHEN CAST({whole} AS DOUBLE) = {double} THEN CAST({whole} AS {_WIDE}) END"
+        f" WHEN CAST({whole} AS DOUBLE) = {double} THEN CAST({whole} AS {WIDE}) END"
     )
 
 
@@ -253,8 +212,8 @@ def _exact(column: Number, double: str) -> str:
     carried = f"(n.h * {five} + {_shifted(low, 62)})"
     fraction = _shifted(f"({carried} + {2 ** (60 - scale)})", 61 - scale)
     units = f"((n.u * {2**50} + n.v) * {10**scale} + {fraction})"
-    size = _once(f"abs({double})", _once(pieces, _steps_of(units, divisor)))
-    beyond = f"CAST({FAR} AS {_WIDE})"
+    size = once(f"abs({double})", once(pieces, _steps_of(units, divisor)))
+    beyond = f"CAST({FAR} AS {WIDE})"
     return (
         f"CASE WHEN {double} >= {far} THEN {beyond} WHEN {double} <= -{far} THEN 0 - {beyond}"
         f" ELSE {_signed(f'{double} < 0', size)} END"
@@ -271,11 +230,11 @@ def _taken_apart(double: str) -> str:
         f"named_struct('u', n.u, 'v', n.v, 'h', n.h, 'l', {_cut('n.rest')},"
         f" 't', (n.rest - {_cut('n.rest')}) * {_power(12)})",
     ]
-    wide = [f"'{name}', CAST(try_cast(n.{name} AS BIGINT) AS {_WIDE})" for name in "uvhlt"]
+    wide = [f"'{name}', CAST(try_cast(n.{name} AS BIGINT) AS {WIDE})" for name in "uvhlt"]
     result = f"named_struct({', '.join(wide)})"
     for step in reversed(steps):
-        result = _once(step, result)
-    return _once(double, result)
+        result = once(step, result)
+    return once(double, result)
 
 
 def _cut(double: str) -> str:
@@ -295,100 +254,32 @@ def _shifted(number: str, bits: int) -> str:
 def _float_word(value: str, kind: Kind) -> str:
     """As Python writes a float: shortest, and with an exponent below 1e-4 and from 1e16 on (32 bits: 1e6).
 
-    Java 17's own text is not always the shortest beyond 1e7 (a double's: 1e16): the first that reads back is.
+    Java 17's own text is not always the shortest beyond 1e7 (a double's: 1e16): the first that reads back is. Of two
+    texts that are as near, the even one: that happens only to floats of 32 bits from 1e6 to 1e7, which have quarters.
     """
     single = kind.family == "float"
     own = f"abs(n) BETWEEN 1.0E-6D AND {'1.0E7D' if single else _PLAIN_TO}"
-    forms = [
-        f"format_string('%.{places}e', CAST(n AS DOUBLE))" for places in ((5, 6, 7, 8) if single else (14, 15, 16))
-    ]
+    wide = "CAST(n AS DOUBLE)"
+    forms = [f"format_string('%.{places}e', {wide})" for places in (14, 15, 16)]
+    if single:
+        even = "CASE WHEN abs({0}) >= 1.0E6D AND abs({0}) < 1.0E7D THEN bround({0}, {1}) ELSE {0} END"
+        forms = [f"format_string('%.{places}e', {even.format(wide, places - 6)})" for places in (5, 6, 7, 8)]
     kind_name = "FLOAT" if single else "DOUBLE"
     reading = " ".join(f"WHEN try_cast({form} AS {kind_name}) = n THEN {form}" for form in forms[:-1])
     shortest = f"CASE WHEN {own} THEN CAST(n AS STRING) {reading} ELSE {forms[-1]} END"
     decimal = f"trim(TRAILING '0' FROM CAST(try_cast({shortest} AS DECIMAL(38, 21)) AS STRING))"
-    plain = _once(decimal, "CASE WHEN n LIKE '%.' THEN n || '0' ELSE n END")
+    plain = once(decimal, "CASE WHEN n LIKE '%.' THEN n || '0' ELSE n END")
     exponents = f"CASE {reading} ELSE {forms[-1]} END"
     mantissa = "trim(TRAILING '.' FROM trim(TRAILING '0' FROM substring_index(n, 'e', 1)))"
-    scientific = _once(exponents, f"{mantissa} || 'e' || substring_index(n, 'e', -1)")
+    scientific = once(exponents, f"{mantissa} || 'e' || substring_index(n, 'e', -1)")
     size, most = "abs(CAST(n AS DOUBLE))", "1.0E6D" if single else _PLAIN_TO
-    return _once(
+    return once(
         value,
         f"CASE WHEN isnan(n) THEN 'nan' WHEN n = CAST('Infinity' AS DOUBLE) THEN 'inf'"
         f" WHEN n = CAST('-Infinity' AS DOUBLE) THEN '-inf' WHEN n = 0 THEN CAST(n AS STRING)"
         f" WHEN {size} >= {_PLAIN_FROM} AND {size} < {most} THEN {plain}"
         f" WHEN n IS NOT NULL THEN {scientific} END",
     )
-
-
-def _moment(column: Moment, value: str, kind: Kind) -> str:
-    if kind.family == "days":
-        days = f"CASE WHEN {value} NOT IN ({2**31 - 1}, -{2**31 - 1}) THEN CAST({value} AS {_WIDE}) END"
-        return days if column.type == "date" else f"({days}) * {_DAY_US}"
-    micros = _micros(value, kind)
-    return micros if column.type == "timestamp" else _once(micros, _floor("n", _DAY_US))
-
-
-def _floor(number: str, divisor: int) -> str:
-    """A number of 64 bits over a positive constant, rounded down."""
-    return f"({number} DIV {divisor} - CASE WHEN {number} % {divisor} < 0 THEN 1 ELSE 0 END)"
-
-
-def _micros(value: str, kind: Kind) -> str:
-    """Microseconds since 1970, 64 bits wide."""
-    if kind.family != "moment":
-        return _read_micros(value)
-    finite = f"{value} NOT IN {_INFINITE}"
-    match kind.unit_ns:
-        case 1:
-            return f"CASE WHEN {finite} THEN {_floor(value, 1000)} END"
-        case 1000:
-            return f"CASE WHEN {finite} THEN {value} END"
-        case _:  # milliseconds; beyond 64 bits of microseconds there is no calendar
-            near = f"{value} BETWEEN -{_MOST_MS} AND {_MOST_MS}"
-            return f"CASE WHEN {near} THEN least(greatest({value}, -{_MOST_MS}), {_MOST_MS}) * 1000 END"
-
-
-def _read_micros(value: str) -> str:
-    """A moment from its digits; NULL for a day that its month has not."""
-    number = "coalesce(try_cast({} AS BIGINT), 0)"
-    seconds = (
-        f"{number.format('substr(n, 12, 2)')} * 3600 + {number.format('substr(n, 15, 2)')} * 60"
-        f" + CASE WHEN substr(n, 17, 1) = ':' THEN {number.format('substr(n, 18, 2)')} ELSE 0 END"
-    )
-    after_point = text(r"\.([0-9]+)")
-    fraction = number.format(f"rpad(substr(regexp_extract(n, {after_point}, 1), 1, 6), 6, '0')")
-    zone = f"replace(regexp_extract(substr(n, 17), {text('[+-][0-9:]+$')}, 0), ':', '')"
-    east = _once(
-        zone,
-        f"({number.format('substr(n, 2, 2)')} * 3600 + {number.format('substr(n, 4, 2)')} * 60)"
-        " * CASE WHEN n LIKE '-%' THEN -1 ELSE 1 END",
-    )
-    days = "CAST(unix_date(try_cast(substr(n, 1, 10) AS DATE)) AS BIGINT)"
-    micros = f"({days} * 86400 + {seconds} - {east}) * 1000000 + {fraction}"
-    return _once(_trimmed(value), f"CASE WHEN {matches('n', _MOMENT)} THEN {micros} END")
-
-
-def _day_word(days: str) -> str:
-    """A day within the years 1 to 9999 as 2026-01-31."""
-    return f"date_format(date_from_unix_date(try_cast({days} AS INT)), 'yyyy-MM-dd')"
-
-
-def _moment_word(value: str, kind: Kind) -> str:
-    """A moment as text, with a fraction where it has one and +00 where it names a zone; '?' outside the calendar."""
-    days, rest = _floor("n", _DAY_US), f"((n % {_DAY_US}) + {_DAY_US}) % {_DAY_US}"
-    clock = (
-        f"lpad(CAST({rest} DIV 3600000000 AS STRING), 2, '0') || ':'"
-        f" || lpad(CAST({rest} DIV 60000000 % 60 AS STRING), 2, '0') || ':'"
-        f" || lpad(CAST({rest} DIV 1000000 % 60 AS STRING), 2, '0')"
-    )
-    fraction = (
-        f"CASE WHEN {rest} % 1000000 = 0 THEN '' ELSE '.' ||"
-        f" trim(TRAILING '0' FROM lpad(CAST({rest} % 1000000 AS STRING), 6, '0')) END"
-    )
-    shown = f"{_day_word(days)} || ' ' || {clock} || {fraction} || '{'+00' if kind.zoned else ''}'"
-    inside = "n BETWEEN -62135596800000000 AND 253402300799999999"
-    told = _once(_micros(value, kind), f"CASE WHEN {inside} THEN {shown} ELSE '?' END")
-    return f"CASE WHEN {value} IS NOT NULL THEN {told} END"
 
 
 def _dashed(digits: str) -> str:
@@ -400,8 +291,8 @@ def _boolean(value: str, kind: Kind) -> str:
     if kind.family == "boolean":
         return f"CAST({value} AS INT)"
     small = "translate(n, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz')"
-    return _once(
-        _trimmed(word_sql(value, kind)),
+    return once(
+        trimmed(word_sql(value, kind)),
         f"CASE WHEN {small} IN ('true', 't', 'yes', 'y', '1', '1.0') THEN 1"
         f" WHEN {small} IN ('false', 'f', 'no', 'n', '0', '0.0') THEN 0 END",
     )

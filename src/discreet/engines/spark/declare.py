@@ -18,9 +18,11 @@ from typing import Any
 
 from discreet.engines.engine import Making
 from discreet.engines.select import Forms, select_sql
-from discreet.engines.spark.conversion import Kind, raw_sql, storage, takes, word_sql
+from discreet.engines.spark.conversion import raw_sql, storage, takes, word_sql
+from discreet.engines.spark.kinds import Kind
 from discreet.engines.spark.lake import Manifest, Table
 from discreet.engines.spark.session import Session
+from discreet.engines.spark.small import small
 from discreet.engines.spark.source import Source
 from discreet.engines.stored import check_declarable
 from discreet.errors import DiscreetError, SchemaError, UsageError
@@ -101,7 +103,7 @@ def views(prepared: Prepared, *, further: Sequence[int] = ()) -> Iterator[None]:
         if isinstance(column, Category):
             codes = pa.array(range(len(column.values)), pa.int64())
             table = pa.table({"word": pa.array(column.values, pa.string()), "code": codes})
-            frames[f"list_{place}"] = session.createDataFrame(table).hint("broadcast")
+            frames[f"list_{place}"] = small(session, table)
     with named(session, frames):
         yield
 
@@ -122,7 +124,7 @@ def named(session: Session, frames: dict[str, Any]) -> Iterator[None]:
 def write(frame: Any, target: Table, folder: str, *, columns: int, beside: Sequence[str] = ()) -> None:
     """Write the stored columns, by their places, and others by name, into a new folder of a table."""
     listed = [f"stored_{place} AS c{place}" for place in range(columns)]
-    frame.selectExpr(*listed, *beside).write.mode("errorifexists").parquet(f"{target.folder}/{folder}")
+    frame.selectExpr(*listed, *beside).write.mode("error").parquet(f"{target.folder}/{folder}")
 
 
 def tell(prepared: Prepared, select: str) -> dict[str, int]:

@@ -12,12 +12,12 @@ import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, TypeVar
-from urllib.parse import parse_qsl
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from discreet.accounting.region import Region
+from discreet.accounting.region import Region, Value
+from discreet.engines import deadline, stopping
 from discreet.engines.dense import dense
 from discreet.engines.engine import (
     Coded,
@@ -35,23 +35,31 @@ from discreet.engines.keyed import TAG_BYTES
 from discreet.engines.ownership import Ownership
 from discreet.engines.place import Lake, Place
 from discreet.engines.spark import source as sources
+from discreet.engines.spark.connect import cut, is_remote
 from discreet.engines.spark.declare import declare, named
 from discreet.engines.spark.erase import erase
+from discreet.engines.spark.lake import Manifest
 from discreet.engines.spark.lake import Table as LakeTable
 from discreet.engines.spark.named import Named
 from discreet.engines.spark.persons import declare_persons
-from discreet.engines.spark.session import Session, forget, interrupt, is_alive, marked, session
-from discreet.engines.spark.store import plain, store_of
+from discreet.engines.spark.seen import check_seen, unseen
+from discreet.engines.spark.session import LOCAL, Session, forget, interrupt, is_alive, marked, session
+from discreet.engines.spark.store import is_local, plain, store_of
 from discreet.engines.tallied import Tallied
-from discreet.errors import LedgerFault, SchemaError, UsageError
+from discreet.errors import DiscreetError, LedgerFault, SchemaError, UsageError
 from discreet.plan.cells import Axis, Cells
 from discreet.plan.expressions import Expression
 from discreet.plan.relation import Plan
 from discreet.plan.statistics import Rows
+from discreet.schema.address import take_apart
+from discreet.schema.network import refuse_elsewhere
 from discreet.schema.schema import Table
 from discreet.sql.emit import Emitter
 from discreet.sql.spark import Spark
 from discreet.sql.write import Writer
+
+if TYPE_CHECKING:
+    from discreet.engines.network.exact import ExactGraph
 
 Result = TypeVar("Result")
 
@@ -59,6 +67,9 @@ Result = TypeVar("Result")
 _MAKING = threading.Lock()
 
 _numbers = itertools.count()
+
+#: How long a Connect server that was told to end a question is waited for. Then it is let go of.
+_GRACE_S = 15.0
 
 
 class SparkEngine:
@@ -70,8 +81,8 @@ class SparkEngine:
         self, address: str, *, deadline_s: float = 60.0, threads: int | None = None, memory_mb: int = 2048
     ) -> None:
         """`address`: see `session`; behind a question mark `declared=`, the folder of declared tables in the lake."""
-        self._address, _, settings = address.partition("?")
-        self._declared = dict(parse_qsl(settings)).get("declared")
+        self._address = address.partition("?")[0]
+        self._declared = dict(take_apart(address).settings).get("declared")
         self._deadline_s = deadline_s
         self._threads, self._memory_mb = threads, memory_mb
         self._lock = threading.Lock()
@@ -86,7 +97,7 @@ class SparkEngine:
         """The session, alive: the one there is, else a new one."""
         with self._lock:
             if self._session is not None and (self._process != os.getpid() or not is_alive(self._session)):
-                forget(self._session)
+                forget(self._session, process=self._process)
                 self._session = None
             if self._session is None:
                 self._session = session(self._address, threads=self._threads, memory_mb=self._memory_mb)
@@ -129,26 +140,28 @@ class SparkEngine:
         forgotten: Collection[bytes] = (),
     ) -> Making:
         """Make the declared table at `target`: see `declare`, and `persons` for persons with many rows."""
-        ownership = None
-        if not table.schema.unit.is_row:
-            ownership = Ownership(
-                table=table, path=path, key=key or b"", tag_key=tag_key or b"", forgotten=frozenset(forgotten)
-            )
+        if table.schema.unit.ends:
+            refuse_elsewhere(table.name, "spark")
+        ownership = Ownership.of(table, path=path, key=key, tag_key=tag_key, forgotten=forgotten)
         lake = self._table(target)
         if lake.manifest() is not None:
             raise ValueError("a declared table is made under a name of its own")
         chain = tuple(self._find(each.source, folder) for each in (table, *(path if ownership else ())))
         with _MAKING:
+            self._check_seen(lake)
             if ownership is None:
                 return declare(self.session(), table.schema, chain[0], target=lake)
             return declare_persons(self.session(), ownership, chain, target=lake)
 
     def ready(self, tables: Tables) -> None:
         """Refuse where a declared table is not whole in the lake, or no Spark answers. Reads no row."""
-        self.session()
+        session = self.session()
         for scan, place in tables.files.items():
             try:
-                self._table(place).whole()
+                table = self._table(place)
+                manifest = table.whole()
+                if is_remote(session):
+                    _listed(session, table, manifest)
             except (LedgerFault, OSError):
                 raise LedgerFault(
                     f"version {scan.version} of {scan.table!r} is not whole in the lake any more",
@@ -157,8 +170,11 @@ class SparkEngine:
 
     def erase(self, place: Place, tags: Collection[bytes]) -> int:
         """Erase persons from both parts of a declared table; nobody where it is not there."""
+        table = self._table(place)
         with _MAKING:
-            return erase(self.session, self._table(place), tags)
+            if table.manifest() is not None:
+                self._check_seen(table)
+            return erase(self.session, table, tags)
 
     def persons(self, place: Place) -> ExactPersons:
         """What the persons' part holds."""
@@ -181,6 +197,12 @@ class SparkEngine:
         """Take away the whole folder."""
         table = self._table(place)
         table.store.drop(table.folder)
+
+    def listed(self, ledger: str, *, folder: Path) -> Collection[str]:
+        """Folders of declared tables, with or without a manifest."""
+        one = self._table(self.place(f"any{self.ending}", folder=folder))
+        found = one.store.folders(one.folder.rpartition("/")[0])
+        return [name for name in found if f"-{ledger}-" in name and name.endswith(self.ending)]
 
     def count(self, cells: Cells, region: Region, *, tables: Tables) -> Exact:
         """The exact cells. Fails only as EngineFailure."""
@@ -215,11 +237,17 @@ class SparkEngine:
 
         return self._asked(tables, found, "the declared table could not be counted")
 
+    def graph(
+        self, place: Place, ends: tuple[str, str] | None, *, directed: bool, nodes: Sequence[Value] | None = None
+    ) -> ExactGraph:
+        """None: graphs are read from files of ours alone, and `refuse_elsewhere` says so before any charge."""
+        raise EngineFailure("no graph is read here")
+
     def close(self) -> None:
         """Let go of the session, and end the Spark that it started."""
         with self._lock:
             if self._session is not None:
-                forget(self._session)
+                forget(self._session, process=self._process)
             self._session = None
 
     def _writer(self, names: Named) -> Writer:
@@ -233,6 +261,11 @@ class SparkEngine:
             raise SchemaError("this version was made on another engine", hint="discreet refresh makes one on this")
         store = store_of(None if self._is_here(place) else self.session(), place.folder)
         return LakeTable(store=store, folder=place.folder)
+
+    def _check_seen(self, table: LakeTable) -> None:
+        """Refuse a folder of this machine's that a Spark elsewhere does not see."""
+        if is_local(table.folder) and self._address != LOCAL:
+            check_seen(self.session(), table.store, table.folder.rstrip("/").rpartition("/")[0])
 
     def _is_here(self, place: Lake) -> bool:
         return Path(plain(place.folder)).is_absolute()
@@ -270,21 +303,38 @@ class SparkEngine:
     @contextmanager
     def _deadline(self, found: Session) -> Iterator[None]:
         """Jobs of this thread are cancelled when their time is over. Planning cannot be; what it leads to is."""
-        mark, ended = f"discreet-{os.getpid()}-{next(_numbers)}", threading.Event()
+        mark, ended, note = f"discreet-{os.getpid()}-{next(_numbers)}", threading.Event(), deadline.noting()
 
         def watch() -> None:
             if ended.wait(self._deadline_s):
                 return
+            note()
             while not ended.wait(0.2):
                 with suppress(Exception):  # it may have ended, or died, this very moment
                     interrupt(found, mark)
 
+        last = threading.Timer(self._deadline_s + _GRACE_S, cut, (found,))
+        last.daemon = True
         with marked(found, mark):
             threading.Thread(target=watch, daemon=True).start()
+            if is_remote(found):
+                last.start()
             try:
-                yield
+                with stopping.interrupting(lambda: interrupt(found, mark)):
+                    yield
             finally:
                 ended.set()
+                last.cancel()
+
+
+def _listed(session: Session, table: LakeTable, manifest: Manifest) -> None:
+    """Refuse where a server does not see the files of a declared table. It lists them, and reads no row."""
+    try:
+        table.rows(session, manifest)
+    except DiscreetError:
+        raise
+    except Exception:  # Spark's own: there is no such folder
+        raise unseen() from None
 
 
 def _numbers_of(found: Any) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from typing import Any
 from discreet.engines.keyed import TAG_BYTES
 from discreet.engines.spark.lake import Manifest, Table
 from discreet.engines.spark.session import Session
+from discreet.engines.spark.small import small
 from discreet.errors import DiscreetError, UsageError
 
 
@@ -41,7 +42,7 @@ def _without(session: Session, table: Table, manifest: Manifest, tags: list[byte
 
     wanted = pa.table({"tag": pa.array([tag for tag in tags if len(tag) == TAG_BYTES], pa.binary())})
     persons, rows = table.persons(session, manifest), table.rows(session, manifest)
-    erased = persons.join(session.createDataFrame(wanted).distinct().hint("broadcast"), "tag").select("number")
+    erased = persons.join(small(session, wanted).distinct().hint("broadcast"), "tag").select("number")
     many = int(erased.count())
     if not many:
         return 0
@@ -62,4 +63,4 @@ def _without(session: Session, table: Table, manifest: Manifest, tags: list[byte
 
 def _numbers(session: Session, erased: Any) -> Any:
     """The numbers of those who go: few, and fixed from here on."""
-    return session.createDataFrame(erased.toArrow()).hint("broadcast")
+    return small(session, erased.toArrow())

@@ -10,6 +10,7 @@ from discreet.engines.engine import Tables
 from discreet.engines.place import Place
 from discreet.engines.spark.lake import Table
 from discreet.engines.spark.session import Session
+from discreet.engines.spark.small import small
 from discreet.engines.stored import PERSON
 from discreet.plan.cells import Found
 from discreet.plan.expressions import Words
@@ -65,7 +66,7 @@ class Named:
         return self._small(f"public_{join.place}", self.tables.publics[join.place])
 
     def _small(self, name: str, table: Any) -> str:
-        return self._add(name, "", lambda: self.session.createDataFrame(table).hint("broadcast"))
+        return self._add(name, "", lambda: small(self.session, table))
 
     def _add(self, kind: str, of: str, frame: Callable[[], Any]) -> str:
         """A frame under a name, made once; it is a table as soon as it is named."""

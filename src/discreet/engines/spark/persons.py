@@ -33,6 +33,7 @@ from discreet.engines.spark.declare import (
 from discreet.engines.spark.keyed import digest_sql, secret_sql, tag_sql
 from discreet.engines.spark.lake import Manifest, Table
 from discreet.engines.spark.session import Session
+from discreet.engines.spark.small import small
 from discreet.engines.spark.source import Source
 from discreet.engines.spark.store import literal
 from discreet.engines.spark.through import links, reach
@@ -83,12 +84,9 @@ class _Owned:
 
         keys = pa.table({"tag_key": pa.array([self.ownership.tag_key]), "row_key": pa.array([self.ownership.key])})
         gone = pa.table({"tag": pa.array(sorted(self.ownership.forgotten), pa.binary())})
-        small = {
-            _KEYS: self.session.createDataFrame(keys).hint("broadcast"),
-            _FORGOTTEN: self.session.createDataFrame(gone).hint("broadcast"),
-        }
+        frames = {_KEYS: small(self.session, keys), _FORGOTTEN: small(self.session, gone)}
         work = f"{self.target.folder}/work-{self.mark}"
-        with named(self.session, small):
+        with named(self.session, frames):
             self.session.sql(self._group_sql()).write.parquet(work)
             frame = self.session.read.parquet(literal(work))
             with named(self.session, {_PERSONS: frame}):

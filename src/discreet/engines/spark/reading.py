@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.engines.spark.conversion import Kind
+from discreet.engines.spark.kinds import Kind
 
 _UNITS = {"s": 10**6, "ms": 10**6, "us": 1000, "ns": 1}  # a file holds seconds as milliseconds
 

@@ -29,6 +29,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from discreet.engines.spark.connect import answers, check_deep, connected, is_remote, release
 from discreet.errors import UsageError
 from discreet.sql import spark as dialect
 
@@ -124,7 +125,8 @@ VOICE = os.devnull
 #: Where log4j looks for the name of its settings.
 _LOG_SETTING = "LOG4J_CONFIGURATION_FILE"
 
-_LOCAL = "spark://local"
+#: A Spark of this process.
+LOCAL = "spark://local"
 _CONNECT_PORT = 15002
 _CLUSTER = re.compile(r"spark://[A-Za-z0-9._-]+:[0-9]{1,5}(,[A-Za-z0-9._-]+:[0-9]{1,5})*")
 _CONNECT = re.compile(r"sc://[A-Za-z0-9._-]+(:[0-9]{1,5})?(/?;.*|/)?")
@@ -139,11 +141,13 @@ def session(engine: str, *, threads: int | None = None, memory_mb: int = 2048) -
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # pyspark's, about other libraries: nothing here uses them
-            found = _connected(engine) if engine.startswith("sc://") else _driven(master, memory_mb)
-        silence_java(found)
-        for name, setting in PINNED.items():
-            found.conf.set(name, setting)
+            found = connected(engine) if engine.startswith("sc://") else _driven(master, memory_mb)
+            silence_java(found)
+            for name, setting in PINNED.items():
+                found.conf.set(name, setting)
         wrong = unmeant(found)
+        if is_remote(found) and not wrong:
+            check_deep(found)
     except UsageError:
         raise
     except Exception as problem:  # py4j, gRPC and Java each have their own
@@ -157,7 +161,7 @@ def is_alive(session: Session) -> bool:
     """Whether a session would answer: its Java runs, and was not stopped."""
     try:
         if is_remote(session):
-            return not session.is_stopped and bool(session.version)
+            return answers(session)
         return not session.sparkContext._jsc.sc().isStopped()
     except Exception:
         return False
@@ -185,11 +189,14 @@ def interrupt(session: Session, mark: str) -> None:
         session.sparkContext.cancelJobsWithTag(mark)
 
 
-def forget(session: Session) -> None:
-    """End a session, and the Spark that was started for it. One that died, or a parent's, is only let go of."""
+def forget(session: Session, *, process: int) -> None:
+    """End a session, and the Spark that was started for it. One that died, or a parent's, is only let go of.
+
+    `process`: whose it is. A child that ended a session of Spark Connect would end its parent's.
+    """
     if is_remote(session):
-        with suppress(Exception):
-            session.stop()
+        if process == os.getpid():
+            release(session)
         return
     own = _STARTED.get("process")
     if own == os.getpid() and is_alive(session):
@@ -247,7 +254,7 @@ def _clear_scratch() -> None:
 
 def check_reachable(engine: str, *, patience_s: float = 5.0) -> None:
     """Refuse an address where nobody listens. Spark itself would try for minutes."""
-    if engine == _LOCAL:
+    if engine == LOCAL:
         return
     for place in _shown(engine).split("://")[1].split(","):
         host, _, port = place.partition(":")
@@ -313,13 +320,11 @@ def _not_the_bridge(record: logging.LogRecord) -> bool:
 
 
 def _master(engine: str, threads: int | None) -> str:
-    if engine == _LOCAL:
+    if engine == LOCAL:
         return f"local[{max(2, threads or os.cpu_count() or 2)}]"
     if _CLUSTER.fullmatch(engine) or _CONNECT.fullmatch(engine):
         return engine
-    raise UsageError(
-        f"{_shown(engine)!r} is not the address of a Spark", hint=f"{_LOCAL}, spark://host:7077, sc://host"
-    )
+    raise UsageError(f"{_shown(engine)!r} is not the address of a Spark", hint=f"{LOCAL}, spark://host:7077, sc://host")
 
 
 def _shown(engine: str) -> str:
@@ -384,12 +389,3 @@ def _silent_from_birth() -> Iterator[None]:
         os.close(voice)
         if own:
             del os.environ[_LOG_SETTING]
-
-
-def _connected(engine: str) -> Session:
-    return import_module("pyspark.sql").SparkSession.builder.remote(engine).create()
-
-
-def is_remote(session: Session) -> bool:
-    """Whether the driver is a server's, through Spark Connect."""
-    return type(session).__module__.startswith("pyspark.sql.connect")

@@ -17,10 +17,11 @@ from urllib.parse import unquote
 
 from discreet.engines.engine import Trace
 from discreet.engines.header import Header
+from discreet.engines.spark.connect import is_remote
 from discreet.engines.spark.delta import live_files
 from discreet.engines.spark.logs import refuse_ruled
 from discreet.engines.spark.reading import Reading, of_arrow, of_spark
-from discreet.engines.spark.session import Session, is_remote
+from discreet.engines.spark.session import Session
 from discreet.engines.spark.store import Disk, Entry, Store, is_local, plain, store_of
 from discreet.errors import DiscreetError, SchemaError, UsageError
 

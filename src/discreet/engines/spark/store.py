@@ -16,7 +16,8 @@ from typing import Any, NamedTuple, Protocol
 from urllib.parse import unquote
 
 from discreet.engines.spark.alone import alone
-from discreet.engines.spark.session import Session, is_remote
+from discreet.engines.spark.connect import is_remote
+from discreet.engines.spark.session import Session
 from discreet.errors import UsageError
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")

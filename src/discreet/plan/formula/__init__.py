@@ -3,7 +3,7 @@
 nodes         the closed union of formulas
 moments       count, total, average, variance and the rest as formulas
 values        what they evaluate to
-uncertainty   between what the exact values lie, given the law of the noise
+uncertainty   between what the exact values lie, given the law of the noise; or by what is declared alone
               (linear: parts whose noise has a law; fieller: ratios; arithmetic: the rest)
 shares        how much each statistic's noise matters, and how to split a price
 digits        numbers with no more digits than the noise leaves meaningful
@@ -36,9 +36,10 @@ from discreet.plan.formula.nodes import (
     Or,
     Quotient,
     cells,
+    numbers_of_rows,
 )
 from discreet.plan.formula.shares import needs, split
-from discreet.plan.formula.uncertainty import Law, interval
+from discreet.plan.formula.uncertainty import Law, bounds, interval
 from discreet.plan.formula.values import evaluate
 
 __all__ = [
@@ -57,6 +58,7 @@ __all__ = [
     "Quotient",
     "Side",
     "average",
+    "bounds",
     "cells",
     "correlation",
     "count",
@@ -68,6 +70,7 @@ __all__ = [
     "meaningful_whole",
     "meaningful_within",
     "needs",
+    "numbers_of_rows",
     "slope",
     "split",
     "stddev",

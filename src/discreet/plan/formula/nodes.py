@@ -141,6 +141,12 @@ def cells(formula: Formula) -> frozenset[int]:
     return frozenset(_cells(formula))
 
 
+def numbers_of_rows(formula: Formula) -> frozenset[int]:
+    """The statistics that a formula divides by, as numbers of rows: those of its means."""
+    own = cells(formula.below) if isinstance(formula, Quotient) else frozenset[int]()
+    return own.union(*(numbers_of_rows(part) for part in children(formula)))
+
+
 def _cells(formula: Formula) -> Iterator[int]:
     if isinstance(formula, Cell):
         yield formula.index

@@ -26,7 +26,7 @@ from discreet.mechanisms.laplace import doubt_of
 from discreet.plan.formula import arithmetic
 from discreet.plan.formula.fieller import Fan, enclose, fan
 from discreet.plan.formula.linear import Linear, Ratio, linear, ratio
-from discreet.plan.formula.nodes import Formula, Number
+from discreet.plan.formula.nodes import Cell, Formula, Number, cells
 from discreet.plan.formula.shares import weigh
 from discreet.plan.formula.values import ends, evaluate
 
@@ -46,6 +46,15 @@ def interval(formula: Formula, values: Sequence[NDArray[Any]], laws: Sequence[La
         low, high = arithmetic.enclosed(formula, known)
     value = evaluate(formula, values)
     return np.fmin(low, value), np.fmax(high, value)
+
+
+def bounds(formula: Formula) -> tuple[float, float] | None:
+    """Between what a formula lies whatever the statistics are, known before anything is measured; None where it may be
+    anything."""
+    known: dict[Formula, Interval] = {Cell(index): (np.array(-np.inf), np.array(np.inf)) for index in cells(formula)}
+    with np.errstate(all="ignore"):
+        low, high = (float(end) for end in arithmetic.enclosed(formula, known))
+    return (low, high) if math.isfinite(low) and math.isfinite(high) else None
 
 
 def _levels(formula: Formula, confidence: Fraction) -> Mapping[Formula, Fraction]:

@@ -130,7 +130,8 @@ def _reserve(
     known = None if fresh else curator.ledger.reserved(version.table, version.number, question)
     if known is not None:
         return known.id
-    return charged(version, event, question=question, price=epsilon, curator=curator, asker=asker)
+    # Once: another may reserve the same this very moment.
+    return charged(version, event, question=question, price=epsilon, curator=curator, asker=asker, once=not fresh)
 
 
 def _cut(program: Program, model: Model) -> Cut:

@@ -64,13 +64,13 @@ class Ruler:
         if not _empty(high) and (code := self.code(high, up=False)) < self.column.high:
             last = code
         if first > last:
-            raise UsageError(f"no value of {self.column.name!r} lies between {_told(low)} and {_told(high)}")
+            raise UsageError(f"no value of {self.column.name!r} lies in the range {_told(low, high)}")
         begin, end = self._edge(first), self._edge(last + 1)
         if end is None and last > first:
             end = self._edge(last)  # as bins are spoken of: 0 to 100 is up to, not including, 100
         if begin is None or end is None:
             raise UsageError(
-                f"the range from {_told(low)} to {_told(high)} cuts through a bin of {self.column.name!r}",
+                f"the range {_told(low, high)} cuts through a bin of {self.column.name!r}",
                 hint=f"bins near it begin at {', '.join(dict.fromkeys(self._near(first, last)))}",
             )
         return begin, end - 1
@@ -132,5 +132,8 @@ def _empty(value: object) -> bool:
     return value is None or (isinstance(value, str) and not value.strip())
 
 
-def _told(value: object) -> str:
-    return "the end" if _empty(value) else str(value)[:60]
+def _told(low: object, high: object) -> str:
+    """A range in words: one of its ends may be left out."""
+    if _empty(low):
+        return "of all values" if _empty(high) else f"up to {str(high)[:60]}"
+    return f"from {str(low)[:60]}" + (" on" if _empty(high) else f" to {str(high)[:60]}")

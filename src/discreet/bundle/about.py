@@ -1,0 +1,93 @@
+"""What only people know about a release. Everything else on a card comes from the ledger and the declarations."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import UsageError
+
+#: What stands on a card where nobody said anything. It is not the same as "none".
+NOT_TOLD = "not told"
+
+#: The longest text, in letters, and the most lines of a list.
+MOST_LETTERS = 4000
+MOST_LINES = 50
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_LISTS = frozenset({"curators", "registry_authors"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class About:
+    """The human fields of a card; empty where nothing was told."""
+
+    name: str = ""
+    description: str = ""
+    intended_use: str = ""
+    curators: tuple[str, ...] = ()
+    region: str = ""
+    sector: str = ""
+    publication_date: str = ""
+    sources: str = ""
+    registry_authors: tuple[str, ...] = ()
+    justification: str = ""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name in _LISTS and len(value) > MOST_LINES:
+                raise UsageError(f"{field.name} names more than {MOST_LINES}")
+            for text in value if field.name in _LISTS else (value,):
+                _check(text, name=field.name)
+        if self.publication_date and not _DATE.fullmatch(self.publication_date):
+            raise UsageError("publication_date must be a day such as 2026-03-01")
+
+    def to_data(self) -> dict[str, Any]:
+        """The fields as JSON data."""
+        return {
+            field.name: list(getattr(self, field.name)) if field.name in _LISTS else getattr(self, field.name)
+            for field in fields(self)
+        }
+
+    @staticmethod
+    def from_data(data: object) -> About:
+        """The fields that `to_data` wrote, or a person did. An unknown one is refused: it would be lost."""
+        if not isinstance(data, Mapping):
+            raise UsageError("what is told about a release is a table of names and texts")
+        known = {field.name for field in fields(About)}
+        if strange := sorted(set(map(str, data)) - known):
+            raise UsageError(
+                f"{strange[0][:40]!r} is nothing that a card asks for", hint=f"it asks for {', '.join(sorted(known))}"
+            )
+        return About(**{name: _value(name, value) for name, value in data.items()})
+
+    @staticmethod
+    def read(path: Path) -> About:
+        """The fields in a TOML file."""
+        try:
+            data = tomllib.loads(path.read_text(encoding="utf-8"))
+        except OSError as problem:
+            raise UsageError(f"cannot read {path.name!r}: {problem.strerror}") from None
+        except (UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
+            raise UsageError(f"{path.name!r} is no TOML: {problem}") from None
+        return About.from_data(data)
+
+
+def _value(name: str, value: object) -> Any:
+    if name in _LISTS:
+        if not isinstance(value, list | tuple) or not all(isinstance(each, str) for each in value):
+            raise UsageError(f"{name} is a list of names", hint=f'{name} = ["…"]')
+        return tuple(value)
+    return str(value) if name == "publication_date" else value
+
+
+def _check(text: object, *, name: str) -> None:
+    if not isinstance(text, str) or len(text) > MOST_LETTERS:
+        raise UsageError(f"{name} must be a text of at most {MOST_LETTERS} letters")
+    if any(not (letter.isprintable() or letter in "\n\t") for letter in text):
+        raise UsageError(f"{name} holds a letter that cannot be printed")

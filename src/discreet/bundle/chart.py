@@ -1,0 +1,44 @@
+"""The chart of a bundle: a bar for each row of a sheet, with its noise interval. No script, no outside request."""
+
+from __future__ import annotations
+
+from discreet import charts
+from discreet.bundle.sheet import Sheet
+from discreet.charts import Bar
+from discreet.release import Cell, drowned
+
+
+def chart_of(sheet: Sheet, *, title: str) -> str:
+    """The first number of each row, with its noise interval; a sentence where there is none."""
+    told, drawn = title, list[Bar]()
+    for place, column in enumerate(sheet.columns):
+        if column.kind != "key" and (drawn := _bars(sheet, place)):
+            told = f"{title}: {column.name}"
+            break
+    return charts.alone(charts.bars(drawn, title=told, name="chart"))  # one name: the same release, the same bytes
+
+
+def _bars(sheet: Sheet, place: int) -> list[Bar]:
+    """A bar for each row whose cell is a number that can be drawn."""
+    return [bar for row in range(len(sheet.rows)) if (bar := _bar(sheet, row, place)) is not None]
+
+
+def _bar(sheet: Sheet, row: int, place: int) -> Bar | None:
+    value, ends = sheet.rows[row][place], sheet.intervals[row][place]
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    low, high = ends if ends is not None else (None, None)
+    try:
+        if not isinstance(low, int | float) or not isinstance(high, int | float):
+            return Bar(label=_label(sheet, row), value=value)
+        lost = drowned(value, (low, high), sheet.columns[place].bounds)
+        return Bar(label=_label(sheet, row), value=value, low=low, high=high, drowned=lost)
+    except ValueError:  # beyond what can be drawn
+        return None
+
+
+def _label(sheet: Sheet, row: int) -> Cell:
+    keys = [cell for column, cell in zip(sheet.columns, sheet.rows[row], strict=True) if column.kind == "key"]
+    if len(keys) == 1:
+        return keys[0]
+    return ", ".join("NULL" if cell is None else str(cell) for cell in keys)

@@ -1,0 +1,348 @@
+"""What a bundle tells, read from the ledger: the question, what was measured, what it cost, and whose guarantee it is.
+
+Everything here is of the release's own time, or of the last row that changed its guarantee (a grant, an exact total, a
+gap): so the same release gives the same bundle, until what can be said of it has changed.
+
+The ledger's row is committed to, not shown: SHA-256 of a salt that only the ledger's key gives and the row's digest. A
+digest alone would tell the row's time to the microsecond to whoever tries all times, and times tell how long
+counting took. The owner can open the commitment; `verify` beside the project does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from discreet import exact
+from discreet.accounting import events
+from discreet.accounting.guarantee import Guarantee
+from discreet.answers.refine import Reading
+from discreet.answers.repeats import ERRAND
+from discreet.bundle import networks, reread
+from discreet.bundle.about import About
+from discreet.bundle.claims import claims_of, event_of, read_with
+from discreet.bundle.measured import measured_sheets, model_sheet, sheets_besides
+from discreet.bundle.reread import schema_of
+from discreet.bundle.sheet import Sheet
+from discreet.errors import UsageError
+from discreet.ledger.chain import Entry
+from discreet.ledger.ledger import Ledger
+from discreet.ledger.state import State
+from discreet.measurement import Measurement
+from discreet.plan.relation import public_tables
+from discreet.recall import recalled
+from discreet.sql.catalog import Catalog
+
+if TYPE_CHECKING:
+    from discreet.api import Project
+
+CONFIDENCE = Fraction(95, 100)
+
+#: Of a table's declaration, what says where it lies stays at home.
+_AT_HOME = ("source", "engine")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Content:
+    """One release, whole. `payloads`: what the ledger stores under it, as it is stored.
+
+    event: of its own charge. made_by: all that made its numbers, earlier releases that it is read with included.
+    doubled: exact totals of these people were published. publics: the tables that it reads and does not protect.
+    as_of: the last row that is told of.
+    """
+
+    release: str
+    kind: str
+    question: str
+    text: str
+    table: str
+    version: int
+    unit: str
+    unit_words: str
+    day: str
+    event: events.Event
+    guarantee: Guarantee
+    spent: Fraction
+    doubled: bool
+    invariants: tuple[str, ...]
+    as_of: int
+    confidence: Fraction
+    schemas: Mapping[str, Any]
+    payloads: Mapping[str, str]
+    warnings: tuple[str, ...]
+    sheets: tuple[Sheet, ...]
+    publics: tuple[str, ...]
+    ledger: Mapping[str, Any]
+    about: About
+
+    @property
+    def made_by(self) -> events.Event:
+        return event_of(self.event, self.release, self.payloads)
+
+    @property
+    def also(self) -> tuple[str, ...]:
+        return read_with(self.release, self.payloads)
+
+    @property
+    def claims(self) -> dict[str, Any]:
+        return claims_of(
+            release=self.release,
+            kind=self.kind,
+            table=self.table,
+            version=self.version,
+            unit=self.unit_words,
+            event=self.made_by,
+            doubled=self.doubled,
+        )
+
+    def to_plan(self) -> dict[str, Any]:
+        """All but the sheets, as JSON data."""
+        return {
+            "release": self.release,
+            "kind": self.kind,
+            "question": self.question,
+            "text": self.text,
+            "table": self.table,
+            "version": self.version,
+            "privacy_unit": self.unit_words,
+            "day": self.day,
+            "event": events.to_data(self.event),
+            "explanation": explained(self.made_by, person=self.unit),
+            "guarantee": self.guarantee.to_data(),
+            "spent": exact.write(self.spent),
+            "doubled": self.doubled,
+            "invariants": list(self.invariants),
+            "as_of": self.as_of,
+            "confidence": exact.write(self.confidence),
+            "schemas": dict(self.schemas),
+            "payloads": dict(self.payloads),
+            "warnings": list(self.warnings),
+            "publics": bool(self.publics),
+            "about": self.about.to_data(),
+        }
+
+
+def content_of(project: Project, release: str, about: About | None = None, *, as_of: int | None = None) -> Content:
+    """A stored release of a project, as a bundle tells it. Free: it reads what was released.
+
+    as_of: as it was told at one of `rows_told`; at the last of them, where none is named.
+    """
+    ledger = project.ledger
+    state = ledger.refresh()
+    if release not in state.charges or release not in state.answers:
+        raise UsageError(f"there is no release {release[:60]!r}", hint="discreet ledger show lists them")
+    refuse_unmeasured(ledger, release)
+    entries = list(ledger.entries())
+    payloads = _payloads(ledger, release)
+    charge = state.charges[release]
+    as_of = as_of or _rows_told(state, entries, payloads, charge.population)[-1]
+    then = State()
+    for entry in entries[:as_of]:
+        then.apply(entry)
+    account = then.account(charge.population)
+    schemas = {charge.table: _version(state, charge.table, charge.version)}
+    unit = schema_of(charge.table, schemas).unit
+    entry = entries[charge.seq - 1]
+    found = Content(
+        release=release,
+        kind="answer",
+        question=charge.question,
+        text="",
+        table=charge.table,
+        version=charge.version,
+        unit="row" if unit.is_row else "person",
+        unit_words=str(unit),
+        day=entry.time[:10],
+        event=events.from_data(entry.data()["event"]),
+        guarantee=account.guarantee,
+        spent=account.standing().spent.epsilon,
+        doubled=account.invariant,
+        invariants=tuple(each.words for each in then.invariants.values() if each.population == account.name),
+        as_of=as_of,
+        confidence=CONFIDENCE,
+        schemas=schemas,
+        payloads=payloads,
+        warnings=(),
+        sheets=(),
+        publics=(),
+        ledger=_committed(ledger, release, entry) | {"as_of": as_of},
+        about=about or About(),
+    )
+    return _told(project, found)
+
+
+def refuse_unmeasured(ledger: Ledger, release: str) -> None:
+    """Refuse what was charged and lacks some of its numbers: programs store what they will draw before they draw it."""
+    found = recalled(release, ledger=ledger)
+    if found.lacks is not None:
+        again = "ask for it with --fresh, which is charged anew"
+        raise UsageError(
+            f"release {release} has no whole answer: it is {found.words}",
+            hint=again if found.lacks == "failed" else "ask for it again, which costs nothing more",
+        )
+
+
+def rows_told(ledger: Ledger, release: str) -> tuple[int, ...]:
+    """The rows of the ledger at which what can be said of a release began to hold: its answer, then every change."""
+    state = ledger.refresh()
+    return _rows_told(state, list(ledger.entries()), _payloads(ledger, release), state.charges[release].population)
+
+
+def _rows_told(state: State, entries: list[Entry], payloads: Mapping[str, str], population: str) -> tuple[int, ...]:
+    first = max(state.answers[id_].seq for id_ in payloads)
+    return (first, *(entry.seq for entry in entries if entry.seq > first and _changes(entry, population)))
+
+
+def _told(project: Project, found: Content) -> Content:
+    """With its text, tables of numbers and warnings, by what kind of release it is."""
+    stored = json.loads(found.payloads[found.release])
+    if "text" in stored:
+        return _answer(project, found)
+    kind = str(stored.get("kind", "measurement"))
+    schema = schema_of(found.table, found.schemas)
+    sheets = sheets_besides(kind, found.payloads, found.release, schema, confidence=found.confidence)
+    if kind == "model":
+        sheets = (*model_sheet(project.folder, found.release), *sheets)
+    if kind in networks.KINDS:
+        found = _network(project.ledger.state, found, stored)
+    words = {"model": "synthetic data", "publish": "tables that add up"}.get(kind, kind)
+    return replace(found, kind=kind, text=f"{words} of {found.table}", sheets=sheets)
+
+
+def _network(state: State, found: Content, stored: Mapping[str, Any]) -> Content:
+    """With the tables beside that of its edges: a public one of nodes, or a private one whose persons are counted."""
+    counted = networks.counted_of(stored)
+    schemas = {} if counted is None else {counted[0]: _version(state, *counted)}
+    return replace(found, schemas={**found.schemas, **schemas}, publics=networks.publics_of(stored))
+
+
+def _answer(project: Project, found: Content) -> Content:
+    """An answer to SQL: its rows follow from the schemas, the text and the measurements that the bundle holds."""
+    measurement = Measurement.from_text(found.payloads[found.release])
+    if measurement.text.startswith(ERRAND):
+        sheets = measured_sheets(found.payloads, found.release)
+        return replace(found, kind="bounds", text=measurement.text, sheets=sheets)
+    publics = {name: known for name, known in project.versions.catalog().items() if known.public is not None}
+    every, readings = _meant(project.ledger.state, found, measurement, publics)
+    used = {scan.table for reading in readings for scan in reading.asked.tables}
+    schemas = {name: told for name, told in every.items() if name in used}
+    joined = dict.fromkeys(name for reading in readings for name in public_tables(reading.asked.inquiry.plan))
+    sheets = reread.sheets_of(
+        found.release,
+        found.payloads,
+        reread.catalog_of(schemas, publics),
+        question=found.question,
+        confidence=found.confidence,
+    )
+    warnings = dict.fromkeys(line for reading in readings for line in reread.warnings_of(reading.asked))
+    return replace(
+        found,
+        text=measurement.text,
+        schemas=schemas,
+        sheets=sheets,
+        warnings=tuple(warnings),
+        publics=tuple(joined),
+    )
+
+
+def _meant(
+    state: State, found: Content, measurement: Measurement, publics: Catalog
+) -> tuple[dict[str, Any], list[Reading]]:
+    """The versions that a text was asked of, and its readings: those there were when it was charged, else the newest.
+
+    Which versions of other tables it joined is in the digest of the question, so only the right ones are taken.
+    """
+    charged = state.charges[found.release].time
+    for latest in (charged, None):
+        every = {
+            name: _version(state, name, max(numbers))
+            for name, made in state.versions.items()
+            if (numbers := [number for number, held in made.items() if latest is None or held.time <= latest])
+        } | dict(found.schemas)
+        try:
+            return every, reread.asked_of(measurement, reread.catalog_of(every, publics), question=found.question)
+        except UsageError:
+            if latest is None:
+                raise
+    raise AssertionError("one of the two was returned or raised")
+
+
+def _payloads(ledger: Ledger, release: str) -> dict[str, str]:
+    """What is stored under a release: its answer, its steps, and the earlier measurements that it is read with."""
+    state = ledger.state
+    steps = [id_ for id_ in state.answers if id_ == release or id_.startswith(f"{release}.")]
+    found = {id_: ledger.answer(id_) for id_ in steps}
+    return found | {id_: ledger.answer(id_) for id_ in read_with(release, found)}
+
+
+def _changes(entry: Entry, population: str) -> bool:
+    """Whether a row changes what is guaranteed to a population."""
+    if entry.kind == "gap":
+        return True
+    if entry.kind not in ("grant", "invariant", "adopt"):
+        return False
+    body = entry.data()
+    return bool(population == body.get("population") or population in body.get("sealed", ()))
+
+
+def _version(state: State, table: str, number: int) -> dict[str, Any]:
+    held = state.version(table, number)
+    return {"version": number, "population": held.population, "declared": _declared(held.schema)}
+
+
+def _declared(schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in schema.items() if key not in _AT_HOME}
+
+
+def _committed(ledger: Ledger, release: str, entry: Entry) -> dict[str, Any]:
+    return {
+        "ledger": ledger.state.ledger,
+        "row": entry.seq,
+        "commitment": commitment(ledger, release, entry.digest),
+    }
+
+
+def commitment(ledger: Ledger, release: str, digest: str) -> str:
+    """What stands in a bundle for the digest of a ledger's row."""
+    salt = ledger.seal(f"bundle {release}")
+    return hashlib.sha256(f"{salt} {digest}".encode()).hexdigest()
+
+
+def explained(event: events.Event, *, person: str) -> list[str]:
+    """What was done, in words: a line for each part of an event."""
+    match event:
+        case events.Together(events=parts):
+            return list(dict.fromkeys(line for part in parts for line in explained(part, person=person)))
+        case events.Laplace(scale=scale, l1=l1):
+            return [_noise("Laplace", f"scale {exact.show(scale)}", person, f"by {l1} in all at most")]
+        case events.Gaussian(sigma2=sigma2, l2_squared=moved):
+            size = exact.show(exact.sqrt(Fraction(moved), up=True), up=True)
+            sigma = exact.show(exact.sqrt(sigma2, up=False))
+            return [_noise("Gaussian", f"sigma {sigma}", person, f"by a length of {size} at most")]
+        case events.Exponential(epsilon=epsilon):
+            return [f"a choice by the exponential mechanism, of epsilon {exact.show(epsilon, up=True)}"]
+        case events.PermuteAndFlip(epsilon=epsilon):
+            return [f"a choice by permute-and-flip, of epsilon {exact.show(epsilon, up=True)}"]
+        case events.Threshold(scale=scale, delta=delta):
+            return [
+                f"keys found by a threshold on noisy numbers of persons: discrete Laplace noise of scale "
+                f"{exact.show(scale)}, delta {exact.show(delta, up=True)}"
+            ]
+        case events.TopK(choices=choices, epsilon=epsilon, delta=delta):
+            return [
+                f"the most common keys by up to {choices} exponential choices of epsilon "
+                f"{exact.show(epsilon, up=True)} each, delta {exact.show(delta, up=True)}"
+            ]
+        case events.Reserved(epsilon=epsilon, rho=rho):
+            size = f"rho {exact.show(rho, up=True)}" if epsilon is None else f"epsilon {exact.show(epsilon, up=True)}"
+            return [f"a program whose steps lose {size} at most together, each drawn from one reservation"]
+        case events.Gap():
+            return ["losses that a restored ledger forgot, charged anew"]
+
+
+def _noise(law: str, size: str, person: str, moved: str) -> str:
+    return f"discrete {law} noise of {size} on whole numbers that one {person} moves {moved}"

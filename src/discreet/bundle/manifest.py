@@ -1,0 +1,93 @@
+"""The manifest: every file with its digest, what the bundle claims, where the ledger says so, a signature."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.bundle import signing
+from discreet.ledger.chain import canonical
+
+NAME = "manifest.json"
+FORMAT = 1
+
+_HEX = re.compile(r"[0-9a-f]*", re.ASCII)
+_FILE = re.compile(r"[a-z][a-z0-9-]*\.[a-z]+", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """What is signed. `ledger`: which ledger, the row of the charge, and a commitment to it; see `content`."""
+
+    release: str
+    discreet: str
+    files: Mapping[str, str]
+    claims: Mapping[str, Any]
+    ledger: Mapping[str, Any]
+
+    def body(self) -> dict[str, Any]:
+        """All that is signed, as JSON data."""
+        return {
+            "format": FORMAT,
+            "release": self.release,
+            "discreet": self.discreet,
+            "files": dict(self.files),
+            "claims": dict(self.claims),
+            "ledger": dict(self.ledger),
+        }
+
+    def signed(self, signer: signing.Signer) -> bytes:
+        """The manifest's file."""
+        body = self.body() | {"key": signer.public}
+        return _written(body | {"signature": signer.sign(canonical(body).encode())})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signed:
+    """A manifest that was read, the key that it names and whether that key signed it."""
+
+    manifest: Manifest
+    key: str
+    holds: bool
+
+    @property
+    def fingerprint(self) -> str:
+        return signing.fingerprint(self.key)
+
+
+def read(content: bytes) -> Signed:
+    """A manifest as we write it, byte for byte. Raises ValueError for anything else."""
+    data = json.loads(content.decode("utf-8"))
+    names = {"format", "release", "discreet", "files", "claims", "ledger", "key", "signature"}
+    if not isinstance(data, dict) or set(data) != names or _written(data) != content:
+        raise ValueError("not written as we write it")
+    if data["format"] != FORMAT:
+        raise ValueError("a bundle of a newer Discreet")
+    signature = data.pop("signature")
+    digits = [signature, data["key"], *data["files"].values()]
+    if not all(isinstance(each, str) and _HEX.fullmatch(each) for each in digits):
+        raise ValueError("a digest, key or signature that is none")
+    if not all(_FILE.fullmatch(name) and name != NAME for name in data["files"]):
+        raise ValueError("a file's name that is not ours")
+    holds = signing.signed(canonical(data).encode(), signature=signature, public=data["key"])
+    manifest = Manifest(
+        release=data["release"],
+        discreet=data["discreet"],
+        files=data["files"],
+        claims=data["claims"],
+        ledger=data["ledger"],
+    )
+    return Signed(manifest=manifest, key=data["key"], holds=holds)
+
+
+def digest(content: bytes) -> str:
+    """The digest under which a file stands in a manifest."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def _written(data: Mapping[str, Any]) -> bytes:
+    return (json.dumps(data, sort_keys=True, ensure_ascii=True, allow_nan=False, indent=1) + "\n").encode()

@@ -1,0 +1,120 @@
+"""The card as a page that stands alone: no script, nothing from outside, every text escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from html.parser import HTMLParser
+from typing import Any
+
+from discreet.bundle.card import said
+from discreet.bundle.sheet import Sheet
+from discreet.release import Cell, drowned, with_noise
+
+#: The first rows are shown; all of them are in the data files.
+MOST_ROWS = 100
+
+_STYLE = (
+    "body{font:16px/1.5 sans-serif;max-width:50rem;margin:2rem auto;padding:0 1rem;color:#222;background:#fff}"
+    "table{border-collapse:collapse}td,th{padding:.2rem .6rem;border-bottom:1px solid #ccc;text-align:left}"
+    "dt{font-weight:bold;margin-top:.6rem}dd{margin:0;white-space:pre-wrap}.drowned{color:#767676}svg{max-width:100%}"
+    "@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}}"
+)
+_WORDS = {"product": "What it is", "dp_flavor": "Differential privacy", "privacy_loss": "Privacy loss",
+          "model": "Who is trusted", "accounting": "Accounting", "implementation": "How it was made",
+          "resources": "Sources"}  # fmt: skip
+
+
+def page_of(card: Mapping[str, Any], sheets: tuple[Sheet, ...], chart: str, *, warnings: tuple[str, ...]) -> str:
+    """The page. `chart` is SVG of our own."""
+    told = said(card)
+    claims = {"release": told["release"], "variant": told["variant"], "privacy_unit": told["privacy_unit"]}
+    claims |= {name: repr(value) for name, value in told["parameters"].items()}
+    product = card["deployment"]["product"]
+    title = escape(product["name"] if product["name"] != "not told" else f"Release {told['release']}")
+    short = "".join(_pair(name, value, mark=True) for name, value in claims.items())
+    parts = "".join(
+        f"<h2>{_WORDS[name]}</h2><dl>{''.join(_pair(key, value) for key, value in part.items())}</dl>"
+        for name, part in card["deployment"].items()
+    )
+    notes = "".join(f"<li>{escape(each)}</li>" for each in warnings)
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{title}</title><style>{_STYLE}</style></head>\n<body><main><h1>{title}</h1>\n"
+        f"<dl>{short}</dl>\n{''.join(_table(sheet) for sheet in sheets)}\n{chart}"
+        f"{f'<ul>{notes}</ul>' if notes else ''}\n{parts}\n"
+        "<p>Numbers carry noise. An interval speaks of the noise alone, not of sampling or of how the data were "
+        "collected. <code>discreet release verify</code> checks this bundle.</p></main></body></html>\n"
+    )
+
+
+def _pair(name: str, value: Any, *, mark: bool = False) -> str:
+    id_ = f' id="claim-{escape(name)}"' if mark else ""
+    if isinstance(value, Mapping):
+        value = ", ".join(f"{key} {each!r}" for key, each in value.items())
+    if isinstance(value, list | tuple):
+        value = ", ".join(map(str, value))
+    return f"<dt>{escape(name.replace('_', ' '))}</dt><dd{id_}>{escape(str(value))}</dd>"
+
+
+def _table(sheet: Sheet) -> str:
+    head = "".join(f'<th scope="col">{escape(column.name)}</th>' for column in sheet.columns)
+    body = "".join(f"<tr>{''.join(_cell(sheet, row, at) for at in range(len(sheet.columns)))}</tr>"
+                   for row in range(min(MOST_ROWS, len(sheet.rows))))  # fmt: skip
+    rest = len(sheet.rows) - MOST_ROWS
+    more = f"<p>{rest} more rows are in the data files.</p>" if rest > 0 else ""
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+
+
+def _cell(sheet: Sheet, row: int, at: int) -> str:
+    cell, told = sheet.rows[row][at], sheet.intervals[row][at]
+    text = "NULL" if cell is None else str(cell).lower() if isinstance(cell, bool) else str(cell)
+    if told is None or told[0] is None or told[1] is None:
+        return f"<td>{escape(text)}</td>"
+    ends = (told[0], told[1])
+    grey = ' class="drowned"' if drowned(cell, ends, sheet.columns[at].bounds) else ""
+    return f"<td{grey}>{escape(_with_noise(cell, ends) or f'{text} ({ends[0]} to {ends[1]})')}</td>"
+
+
+def _with_noise(cell: Cell, ends: tuple[Cell, Cell]) -> str:
+    """A number with its noise; empty for dates and texts."""
+    low, high = ends
+    if isinstance(cell, int | float) and isinstance(low, int | float) and isinstance(high, int | float):
+        return with_noise(cell, low, high)
+    return ""
+
+
+class _Claims(HTMLParser):
+    """The texts of the elements that carry claims."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.found: dict[str, str] = {}
+        self._open: str | None = None
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        id_ = dict(attrs).get("id") or ""
+        self._open = id_.removeprefix("claim-") if tag == "dd" and id_.startswith("claim-") else None
+        if self._open is not None:
+            if self._open in self.found:
+                raise ValueError("a claim that is made twice")
+            self.found[self._open] = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._open is not None:
+            self.found[self._open] += data
+
+    def handle_endtag(self, tag: str) -> None:
+        self._open = None
+
+
+def said_by(page: str) -> dict[str, Any]:
+    """What a page says of the claims, as `card.said` says it of a card."""
+    reader = _Claims()
+    reader.feed(page)
+    reader.close()
+    found = dict(reader.found)
+    told: dict[str, Any] = {name: found.pop(name) for name in ("release", "variant", "privacy_unit")}
+    return told | {"parameters": {name: float(value) for name, value in found.items()}}

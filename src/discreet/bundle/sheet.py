@@ -1,0 +1,168 @@
+"""Sheets: the tables of numbers in a bundle, and the three forms that they are written in."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from discreet.release import Cell, Intervals, ReleaseColumn
+
+if TYPE_CHECKING:
+    import pyarrow
+
+#: A noise interval; an end that is None is not known.
+Ends = tuple[Cell, Cell] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sheet:
+    """Rows under columns, and for each number where the exact one lies by its noise, None where that is not said."""
+
+    columns: tuple[ReleaseColumn, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    intervals: tuple[tuple[Ends, ...], ...]
+
+    def __post_init__(self) -> None:
+        width = len(self.columns)
+        if any(len(row) != width for row in (*self.rows, *self.intervals)) or len(self.rows) != len(self.intervals):
+            raise ValueError("rows, intervals and columns do not fit each other")
+
+    @staticmethod
+    def of(
+        columns: tuple[ReleaseColumn, ...], rows: Sequence[tuple[Cell, ...]], intervals: Sequence[Intervals]
+    ) -> Sheet:
+        """The rows of an answer. JSON has no infinities: an end that is one is not known."""
+        return Sheet(
+            columns=columns,
+            rows=tuple(tuple(map(_finite, row)) for row in rows),
+            intervals=tuple(
+                tuple(None if ends is None else (_finite(ends[0]), _finite(ends[1])) for ends in row)
+                for row in intervals
+            ),
+        )
+
+    def to_data(self) -> dict[str, Any]:
+        """The sheet as JSON data."""
+        return {
+            "columns": [column.to_data() for column in self.columns],
+            "rows": [list(row) for row in self.rows],
+            "intervals": [[None if ends is None else list(ends) for ends in row] for row in self.intervals],
+        }
+
+    @staticmethod
+    def from_data(data: dict[str, Any]) -> Sheet:
+        """The sheet that `to_data` wrote."""
+        return Sheet(
+            columns=tuple(map(ReleaseColumn.from_data, data["columns"])),
+            rows=tuple(tuple(row) for row in data["rows"]),
+            intervals=tuple(
+                tuple(None if ends is None else (ends[0], ends[1]) for ends in row) for row in data["intervals"]
+            ),
+        )
+
+    def flat(self) -> list[tuple[str, list[Any]]]:
+        """Columns with their values, and after each noisy one those of its interval's ends. No name comes twice."""
+        found: list[tuple[str, list[Any]]] = []
+        taken = {column.name for column in self.columns}
+        for place, column in enumerate(self.columns):
+            name = column.name if column.name not in [known for known, _ in found] else _free(column.name, taken)
+            found.append((name, [row[place] for row in self.rows]))
+            if column.kind == "key" or all(row[place] is None for row in self.intervals):
+                continue
+            for end, word in enumerate(("low", "high")):
+                ends = [row[place] for row in self.intervals]
+                values = [None if each is None else each[end] for each in ends]
+                found.append((_free(f"{column.name}_{word}", taken), values))
+        return found
+
+
+def to_json(sheets: Sequence[Sheet], *, release: str, confidence: float) -> bytes:
+    """All sheets as one JSON document."""
+    data = {"release": release, "confidence": confidence, "tables": [sheet.to_data() for sheet in sheets]}
+    return (json.dumps(data, ensure_ascii=False, sort_keys=True, allow_nan=False, indent=1) + "\n").encode()
+
+
+def from_json(content: bytes) -> tuple[Sheet, ...]:
+    """The sheets that `to_json` wrote."""
+    return tuple(Sheet.from_data(each) for each in json.loads(content)["tables"])
+
+
+def to_csv(sheet: Sheet) -> bytes:
+    """A sheet as CSV: NULL is an empty field, true and false are words, numbers have all their digits."""
+    stream = io.StringIO()
+    columns = sheet.flat()
+    lines = csv.writer(stream, lineterminator="\n")
+    lines.writerow([_field(name) for name, _ in columns])
+    lines.writerows(zip(*([_field(value) for value in values] for _, values in columns), strict=True))
+    return stream.getvalue().encode()
+
+
+def to_parquet(sheet: Sheet) -> bytes:
+    """A sheet as Parquet."""
+    import pyarrow.parquet
+
+    stream = io.BytesIO()
+    pyarrow.parquet.write_table(_arrow(sheet), stream)
+    return stream.getvalue()
+
+
+def same_as_parquet(sheet: Sheet, content: bytes) -> bool:
+    """Whether a Parquet file holds this sheet."""
+    import pyarrow.parquet
+
+    wanted = _arrow(sheet)
+    told = pyarrow.parquet.read_metadata(io.BytesIO(content))  # before anything is unpacked
+    if (told.num_rows, told.num_columns) != (wanted.num_rows, wanted.num_columns):
+        return False
+    return bool(pyarrow.parquet.read_table(io.BytesIO(content)).equals(wanted))
+
+
+def _arrow(sheet: Sheet) -> pyarrow.Table:
+    import pyarrow
+
+    columns = sheet.flat()
+    return pyarrow.table([_array(values) for _, values in columns], names=[name for name, _ in columns])
+
+
+def _array(values: list[Any]) -> Any:
+    """Values as an Arrow array: whole numbers and others together are decimal ones, several kinds are text."""
+    import pyarrow
+
+    kinds = {type(value) for value in values if value is not None}
+    if kinds == {int, float}:
+        values = [None if value is None else float(value) for value in values]
+    elif len(kinds) > 1:
+        values = [None if value is None else str(value) for value in values]
+    try:
+        return pyarrow.array(values)
+    except (OverflowError, pyarrow.ArrowInvalid):  # beyond 64 bits
+        return pyarrow.array([None if value is None else str(value) for value in values])
+
+
+#: A text that begins like this is a formula to programs that open tables.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def _field(value: object) -> object:
+    """A cell of a CSV file. A text that a spreadsheet would run is quoted by an apostrophe."""
+    if isinstance(value, str) and value.startswith(_FORMULA):
+        return f"'{value}"
+    if value is None:
+        return ""
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+def _finite(value: Cell) -> Cell:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _free(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name

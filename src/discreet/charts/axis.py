@@ -1,0 +1,55 @@
+"""The frame of a chart: round numbers beside it, lines across it, and names of what is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from markupsafe import Markup
+
+from discreet.charts import svg
+from discreet.charts.scale import Scale, ticks
+
+#: Room for a line of text.
+ROW = 18.0
+
+
+def across(scale: Scale, *, top: float, bottom: float, about: int = 4) -> list[Markup]:
+    """Upright lines at round numbers, which stand below."""
+    found, free = [], -svg.WIDTH
+    for value, said in ticks(scale.low, scale.high, about=about):
+        x, half = scale.at(value), svg.width(said) / 2
+        found.append(svg.line(x, top, x, bottom, class_="chart-zero-line" if value == 0 else "chart-rule"))
+        middle = min(max(x, half), svg.WIDTH - half)  # none of it beyond the drawing
+        if middle - half >= free:  # and no number over another
+            found.append(svg.text(middle, bottom + 14, said, class_="chart-quiet", anchor="middle"))
+            free = middle + half + 6
+    return found
+
+
+def up(scale: Scale, *, left: float, right: float, about: int = 5) -> list[Markup]:
+    """Level lines at round numbers, which stand on the left."""
+    found = []
+    for value, said in ticks(scale.low, scale.high, about=about):
+        y = scale.at(value)
+        found.append(svg.line(left, y, right, y, class_="chart-zero-line" if value == 0 else "chart-rule"))
+        found.append(svg.text(left - 6, y + 4, said, class_="chart-quiet", anchor="end"))
+    return found
+
+
+def room(low: float, high: float, *, about: int = 5) -> float:
+    """How wide the numbers on the left are."""
+    return max((svg.width(said) for _, said in ticks(low, high, about=about)), default=0.0) + 10
+
+
+def legend(names: Sequence[tuple[str, Markup]], *, top: float) -> tuple[list[Markup], float]:
+    """Names, each after its sign (drawn around 0, 0 and 12 wide), in as many lines as they need; and where they end."""
+    found, x, y = [], 0.0, top + 12
+    for said, sign in names:
+        shown = svg.short(svg.clean(said), svg.WIDTH - 24)
+        wide = svg.width(shown) + 34
+        if x and x + wide - 16 > svg.WIDTH:
+            x, y = 0.0, y + ROW
+        moved = svg.tag("g", sign, transform=f"translate({svg.number(x)} {svg.number(y - 4)})")
+        found += [moved, svg.tag("g", svg.title(said), svg.text(x + 18, y, shown))]
+        x += wide
+    return found, y + 10 if names else top

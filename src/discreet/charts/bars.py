@@ -1,0 +1,174 @@
+"""Bars with their noise intervals: upright where all labels have room below them, else lying, one a line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from discreet.charts import axis, svg
+from discreet.charts.scale import Scale, finite, span, widened
+from discreet.release import with_noise
+
+#: More bars than this are not read any more: the largest are drawn, and how many more there are is said.
+MOST = 40
+#: Of a lying bar: its line, its own thickness, and the most that its label and its number take.
+_LINE, _THICK, _LABEL, _NUMBER = 22.0, 12.0, 150.0, 132.0
+_HEIGHT = 200.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bar:
+    """A group and its number. `low`, `high`: its noise interval. `drowned`: it is no larger than its noise.
+
+    `value` is None where there is no number. `text`: what is written for the number, where that is said elsewhere.
+    """
+
+    label: svg.Key
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    drowned: bool = False
+    text: str = ""
+
+    def __post_init__(self) -> None:
+        value, low, high = (finite(each, of="a bar's end") for each in (self.value, self.low, self.high))
+        if (low is None) != (high is None) or (low is not None and high is not None and low > high):
+            raise ValueError("a noise interval has two ends, the lower one first")
+        if value is None and low is not None:
+            raise ValueError("there is a noise interval, and no number")
+
+    @property
+    def written(self) -> str:
+        """The number for people, with no more digits than its noise leaves."""
+        if self.text or self.value is None:
+            return svg.clean(self.text) or "NULL"
+        if self.low is None or self.high is None:
+            return f"{self.value:,}" if isinstance(self.value, int) else f"{self.value:.6g}"
+        return with_noise(self.value, self.low, self.high)
+
+    @property
+    def said(self) -> str:
+        """The bar in words."""
+        return f"{svg.key(self.label)}: {self.written}" + (" (drowned in noise)" if self.drowned else "")
+
+
+def bars(given: Sequence[Bar], *, title: str, name: str = "") -> Markup:
+    """One bar for each group, in the order given, with its noise interval.
+
+    Of more than 40 the largest are drawn, and the rest are counted.
+    """
+    called = svg.name(name)
+    shown = _largest(given)
+    more = len(given) - len(shown)
+    ends = _ends(shown)
+    upright = not more and _fits(shown, ends)
+    body, height = _upright(shown, ends) if upright else _lying(shown, ends, more)
+    return svg.drawing(called, says=title, describes=_described(given, more), height=height, body=body)
+
+
+def _ends(shown: Sequence[Bar]) -> tuple[float, float]:
+    """Round ends, but where little lies on one side of zero: a whisker below it is not worth a quarter of the chart."""
+    low, high = span((end for bar in shown for end in (bar.value, bar.low, bar.high)), zero=True)
+    wide = widened((low, high), about=4)
+    return (max(wide[0], 1.5 * low), min(wide[1], 1.5 * high)) if low < 0 < high else wide
+
+
+def _largest(given: Sequence[Bar]) -> list[Bar]:
+    if len(given) <= MOST:
+        return list(given)
+    best = sorted(range(len(given)), key=lambda place: -(given[place].value or 0.0))[:MOST]
+    return [given[place] for place in sorted(best)]
+
+
+def _described(given: Sequence[Bar], more: int) -> str:
+    numbers = [bar for bar in given if bar.value is not None]
+    if not numbers:
+        return svg.NOTHING
+    largest = max(numbers, key=lambda bar: bar.value or 0.0)
+    least = min(numbers, key=lambda bar: bar.value or 0.0)
+    count = f"{len(given):,} bars" if len(given) > 1 else "One bar"
+    parts = [f"{count}, each with its noise interval." if largest.low is not None else f"{count}."]
+    parts.append(f"The largest is {largest.said}." if len(given) > 1 else f"It is {largest.said}.")
+    if len(numbers) > 1:
+        parts.append(f"The least is {least.said}.")
+    if more:
+        parts.append(f"{more:,} more are not drawn.")
+    return " ".join(parts)
+
+
+def _fits(shown: Sequence[Bar], ends: tuple[float, float]) -> bool:
+    """Whether every label has room under its own bar."""
+    longest = max((svg.width(svg.key(bar.label)) for bar in shown), default=0.0)
+    return len(shown) > 1 and (longest + 6) * len(shown) <= svg.WIDTH - axis.room(*ends, about=4)
+
+
+def _upright(shown: Sequence[Bar], ends: tuple[float, float]) -> tuple[list[Markup], float]:
+    left, top, bottom = axis.room(*ends, about=4), 10.0, _HEIGHT - 22
+    scale = Scale(low=ends[0], high=ends[1], start=bottom, end=top)
+    slot = (svg.WIDTH - left) / len(shown)
+    found = axis.up(scale, left=left, right=svg.WIDTH, about=4)
+    for place, bar in enumerate(shown):
+        middle, half = left + (place + 0.5) * slot, min(0.35 * slot, 24)
+        parts = [svg.title(bar.said)]
+        if bar.value is not None:
+            parts.append(
+                svg.rect(
+                    middle - half, scale.at(0), middle + half, scale.at(bar.value), class_=_class("chart-bar", bar)
+                )
+            )
+        if bar.low is not None and bar.high is not None:
+            low, high, cap = scale.at(bar.low), scale.at(bar.high), min(half, 5)
+            parts += [
+                svg.line(middle, low, middle, high, class_="chart-whisker"),
+                *(svg.line(middle - cap, y, middle + cap, y, class_="chart-whisker") for y in (low, high)),
+            ]
+        label = svg.text(middle, bottom + 16, svg.key(bar.label), class_=_label(bar), anchor="middle")
+        found.append(svg.tag("g", *parts, label))
+    return found, _HEIGHT
+
+
+def _lying(shown: Sequence[Bar], ends: tuple[float, float], more: int) -> tuple[list[Markup], float]:
+    if not shown:
+        return svg.nothing()
+    left = min(_LABEL, max(svg.width(svg.key(bar.label)) for bar in shown) + 8)
+    right = svg.WIDTH - min(_NUMBER, max(svg.width(bar.written) for bar in shown) + 8)
+    scale = Scale(low=ends[0], high=ends[1], start=left, end=right)
+    bottom = 6 + _LINE * (len(shown) + bool(more))
+    found = axis.across(scale, top=4, bottom=bottom)
+    for place, bar in enumerate(shown):
+        found.append(_lain(bar, scale, 6 + _LINE * (place + 0.5), left, right))
+    if more:
+        found.append(svg.text(0, bottom - 6, f"… {more:,} more", class_="chart-quiet"))
+    return found, bottom + 20
+
+
+def _lain(bar: Bar, scale: Scale, middle: float, left: float, right: float) -> Markup:
+    parts = [svg.title(bar.said)]
+    if bar.value is not None:
+        top, bottom = middle - _THICK / 2, middle + _THICK / 2
+        parts.append(svg.rect(scale.at(0), top, scale.at(bar.value), bottom, class_=_class("chart-bar", bar)))
+    if bar.low is not None and bar.high is not None:
+        low, high = scale.at(bar.low), scale.at(bar.high)
+        parts += [
+            svg.line(low, middle, high, middle, class_="chart-whisker"),
+            *(svg.line(x, middle - 4, x, middle + 4, class_="chart-whisker") for x in (low, high)),
+        ]
+    label = svg.short(svg.key(bar.label), left - 8)
+    number = svg.short(bar.written, svg.WIDTH - right - 8)
+    return svg.tag(
+        "g",
+        *parts,
+        svg.text(left - 8, middle + 4, label, class_=_label(bar), anchor="end"),
+        svg.text(svg.WIDTH, middle + 4, number, class_=_class("chart-number", bar), anchor="end"),
+    )
+
+
+def _class(word: str, bar: Bar) -> str:
+    return f"{word} chart-drowned" if bar.drowned else word
+
+
+def _label(bar: Bar) -> str:
+    """NULL, true and false are no words: they are told from texts that look like them."""
+    return "chart-label chart-null" if bar.label is None or isinstance(bar.label, bool) else "chart-label"

@@ -1,0 +1,36 @@
+"""`discreet attack network`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from discreet.cli.evidence import Plot, drawable, tell
+from discreet.cli.flags import HERE, Ignored, Json
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb."""
+    app.command(name="network")(network)
+
+
+def network(
+    tale: Annotated[
+        str, typer.Option("--tale", help="keepers, friends or accounts: is a link there; newcomer: is a person.")
+    ] = "keepers",
+    epsilon: Annotated[str, typer.Option("--epsilon", help="Discreet's whole budget for each target.")] = "1",
+    targets: Annotated[
+        int | None, typer.Option("--targets", help="How many links or people to find out about.")
+    ] = None,
+    server: Annotated[str, typer.Option("--server", help="In front: exact, noisy or discreet.")] = "exact",
+    plot: Plot = None,
+    project: Ignored = HERE,
+    as_json: Json = False,
+) -> None:
+    """Statistics of a network tell who knows whom, and who is there: exact, badly noised and Discreet's own."""
+    drawable(plot)
+    from discreet.lab.network import attack
+
+    found = attack(tale=tale, epsilon=epsilon, targets=targets, server=server)
+    tell(found, plot=plot, as_json=as_json)

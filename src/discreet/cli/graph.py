@@ -1,0 +1,181 @@
+"""`discreet graph`: what a network is like, told without telling who is in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table as RichTable
+from rich.text import Text as RichText
+
+from discreet.cli import show
+from discreet.cli.flags import HERE, Folder, Json, two_ends
+from discreet.cli.spread import plain_lines, spread, synth
+from discreet.errors import UsageError
+from discreet.release import with_noise
+
+if TYPE_CHECKING:
+    from discreet.api import Standing
+    from discreet.graph.asking import Quote
+    from discreet.graph.estimates import Curve, Estimate
+    from discreet.graph.mixing import Matrix
+    from discreet.graph.stats import GraphStats
+
+graph_app = typer.Typer(no_args_is_help=True, help="Networks: how one behaves, not who is in it.")
+
+Edges = Annotated[str, typer.Argument(help="A declared table whose rows are edges.")]
+Nodes = Annotated[str | None, typer.Option("--nodes", help="The table of its nodes.")]
+Key = Annotated[str | None, typer.Option("--key", help="The column of a public table of nodes that names each once.")]
+By = Annotated[str | None, typer.Option("--by", help="A public attribute of nodes to sort edges by.")]
+Ends = Annotated[str | None, typer.Option("--ends", help="A,B: the columns that name the ends of an edge.")]
+
+#: How wide a bar is, and at which degrees there is one.
+_WIDE = 40
+_DOUBLING = 2
+
+#: The curves of degrees, and what they count.
+_CURVES = {"degrees": "edges", "out_degrees": "edges that go out", "in_degrees": "edges that come in"}
+
+
+@graph_app.command()
+def stats(
+    table: Edges,
+    epsilon: Annotated[str | None, typer.Option("--epsilon", help="How much privacy loss to spend.")] = None,
+    delta: Annotated[str | None, typer.Option("--delta", help="With it: Gaussian noise for (epsilon, delta).")] = None,
+    nodes: Nodes = None,
+    key: Key = None,
+    by: By = None,
+    ends: Ends = None,
+    only: Annotated[str | None, typer.Option("--only", help="Only these, such as edges,degrees.")] = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Only say what it costs and how exact it would be.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Measure anew, and pay.")] = False,
+    analyst: Annotated[str | None, typer.Option("--analyst", help="Who asks.")] = None,
+    project: Folder = HERE,
+    as_json: Json = False,
+) -> None:
+    """Nodes, edges, degrees, mixing and triangles of a network. Charged once; the same again is free."""
+    import discreet
+
+    if epsilon is None:
+        raise UsageError("say how much to spend", hint="--epsilon 1, with --plan to see first what it buys")
+    found = discreet.open(project)
+    network = found.graph(table, ends=two_ends(ends), nodes=nodes, key=key, by=by)
+    if plan:
+        quoted = network.plan(epsilon=epsilon, delta=delta, only=only)
+        show.out(quoted.to_data(), plain_lines(_plan_words(quoted)), as_json=as_json)
+        return
+    with show.progress("measuring"):
+        made = network.stats(epsilon=epsilon, delta=delta, only=only, fresh=fresh, analyst=analyst)
+    show.out(made.to_data(), plain_lines(_words(made, found.budget(table))), as_json=as_json)
+
+
+graph_app.command()(synth)
+graph_app.command()(spread)
+
+
+def _plan_words(quoted: Quote) -> list[Any]:
+    data = quoted.to_data()
+    table = RichTable(box=None, pad_edge=False, header_style="bold")
+    for name in ("measured", "share", "by", "±"):
+        table.add_column(name, justify="right" if name in ("share", "±") else "left", no_wrap=True)
+    for part in data["parts"]:
+        noise = "" if part["plus_minus"] is None else f"{part['plus_minus']:,}"
+        table.add_row(_said(part["name"]), f"{100 * part['share']:.0f}%", part["mechanism"], noise)
+    epsilon = data["cost"]["epsilon"]
+    lines: list[Any] = [table, ""]
+    for part in data["parts"]:
+        errors = part.get("plus_minus_if_an_edge_moves_it_by", {})
+        if errors:
+            each = ", ".join(f"± {error:,} if by {int(first):,}" for first, error in errors.items())
+            lines.append(f"How exact {part['name']} are depends on how far one edge can move them: {each}.")
+    if quoted.shape.chooses:
+        lines.append(
+            f"How many edges of a person count is chosen privately first; this is as if it were {quoted.limit}. "
+            "Larger limits bring noise in proportion."
+        )
+    price = f"rho {data['cost']['rho']:g}" if epsilon is None else f"epsilon {epsilon:g}"
+    return [*lines, f"costs {price}, once; nothing is charged by this plan, and no edge was looked at"]
+
+
+def _words(made: GraphStats, standing: Standing) -> list[Any]:
+    table = RichTable(box=None, pad_edge=False, show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column(justify="right", no_wrap=True)
+    for name in ("nodes", "edges", "density", "mean_degree", "triangles", "wedges", "clustering", "assortativity"):
+        found: Estimate | None = getattr(made, name)
+        if found is not None:
+            table.add_row(_said(name), f"{found.value:,} (public)" if found.exact else _number(found))
+    lines: list[Any] = [table]
+    for name in _CURVES:
+        curve: Curve | None = getattr(made, name)
+        if curve is not None:
+            lines += ["", f"nodes with at least so many {_CURVES[name]}:", _chart(curve)]
+    if made.mixing is not None:
+        lines += ["", f"edges between groups of {made.mixing.by}:", _matrix(made.mixing)]
+    return [*lines, "", *_ending(made, standing)]
+
+
+def _ending(made: GraphStats, standing: Standing) -> list[str]:
+    paid = "stored release: free" if made.cached else f"cost {made.cost}"
+    found = [
+        "± is noise: each exact number, taken alone, lies inside with 95% confidence, degrees all together.",
+        f"Protected: {made.card['protected']} (the unit is {made.card['unit']}).",
+        *(f"Not protected: {each}." for each in made.card["not_protected"]),
+    ]
+    if made.limit is not None:
+        chosen = "chosen privately" if made.chosen else "declared"
+        found.append(f"Of each person at most {made.limit:,} edges count ({chosen}).")
+    found.append(f"{paid}; {show.spent(standing)}. Release {made.release}, version {made.version}.")
+    return [*found, *(f"note: {warning}" for warning in made.warnings)]
+
+
+def _said(name: str) -> str:
+    """A part or statistic, for people."""
+    words = {
+        "limit": "limit on edges",
+        "triangles_width": "triangles: largest step",
+        "wedges_width": "wedges: largest step",
+    }
+    return words.get(name, name.replace("_", " "))
+
+
+def _number(found: Estimate) -> str:
+    low, high = found.interval
+    return with_noise(found.value, low, high)
+
+
+def _chart(curve: Curve) -> RichTable:
+    """Bars at degrees that double, as long as there is anybody."""
+    table = RichTable(box=None, pad_edge=False, show_header=False)
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column(justify="right", no_wrap=True)
+    most, shown = max(*curve.values, 1.0), 1
+    for place, degree in enumerate(curve.at_least):
+        low, high = curve.lows[place], curve.highs[place]
+        if degree < shown:
+            continue
+        shown = degree * _DOUBLING
+        bar = "#" * round(_WIDE * max(0.0, curve.values[place]) / most)
+        table.add_row(f"{degree:,}", bar, with_noise(round(curve.values[place]), low, high))
+        if low == 0 and curve.values[place] <= (high - low) / 2:
+            break  # what follows is noise
+    return table
+
+
+def _matrix(found: Matrix) -> RichTable:
+    table = RichTable(box=None, pad_edge=False, header_style="bold")
+    heads = [_cell("NULL" if label is None else str(label)) for label in found.labels[: show.MOST_ROWS]]
+    table.add_column(_cell(found.by), no_wrap=True)
+    for head in heads:
+        table.add_column(head, justify="right", no_wrap=True)
+    for head, row in zip(heads, found.edges[: show.MOST_ROWS], strict=True):
+        table.add_row(head, *(_number(each) for each in row[: show.MOST_ROWS]))
+    return table
+
+
+def _cell(text: str) -> RichText:
+    """A text of data or of a declaration: brackets in it are no markup, and it commands no terminal."""
+    from discreet.graph.card import plain
+
+    return RichText(plain(text))

@@ -1,0 +1,118 @@
+"""What the owner does: `discreet init`, `add`, `refresh` and `forget`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli import show
+from discreet.cli.flags import HERE, Folder, Json, two_ends
+
+if TYPE_CHECKING:
+    from discreet.api import Project
+
+
+def init(
+    epsilon: Annotated[str | None, typer.Option("--epsilon", help="The budget that tables inherit.")] = None,
+    delta: Annotated[str | None, typer.Option("--delta", help="Its delta; 0 is pure differential privacy.")] = None,
+    project: Folder = HERE,
+    as_json: Json = False,
+) -> None:
+    """Make the project folder: discreet.toml and an empty ledger."""
+    import discreet
+    from discreet.schema.file import NAME
+
+    declared = (project / NAME).exists()
+    made = discreet.init(project, epsilon=epsilon, delta=delta)
+    data, text = show.made(made, declared=declared)
+    show.out(data, text, as_json=as_json)
+
+
+def add(
+    file: Annotated[str, typer.Argument(help="A CSV or Parquet file, or a quoted glob; or a table of the engine.")],
+    name: Annotated[str | None, typer.Option("--name", help="The table's name.")] = None,
+    person: Annotated[str | None, typer.Option("--person", help="The column that says whose row it is.")] = None,
+    rows_per_person: Annotated[int | None, typer.Option("--rows-per-person", min=1)] = None,
+    ends: Annotated[
+        str | None, typer.Option("--ends", help="FROM,TO: a row is an edge between two persons, in these columns.")
+    ] = None,
+    epsilon: Annotated[str | None, typer.Option("--epsilon", help="The table's budget.")] = None,
+    delta: Annotated[str | None, typer.Option("--delta", help="The budget's delta.")] = None,
+    public: Annotated[bool, typer.Option("--public", help="Everybody may know this table.")] = False,
+    population: Annotated[str | None, typer.Option("--population", help="The people whose budget it shares.")] = None,
+    engine: Annotated[
+        str, typer.Option("--engine", help="Where the table lies: postgresql://… or spark://…")
+    ] = "duckdb",
+    project: Folder = HERE,
+    as_json: Json = False,
+) -> None:
+    """Declare a table: proposes names and types and writes them into discreet.toml."""
+    import discreet
+    from discreet.declaring import protected
+
+    found = discreet.open(project)
+    with show.progress("looking at the source", engines=[engine]):
+        table = found.add(
+            file,
+            name=name,
+            person=person,
+            rows_per_person=rows_per_person,
+            ends=two_ends(ends),
+            epsilon=epsilon,
+            delta=delta,
+            public=public,
+            population=population,
+            engine=engine,
+        )
+    others = [other for other in found.file.tables.values() if other.name != table.name]
+    data, text = show.added(table, limit_said=rows_per_person is not None, warnings=protected(table, others))
+    show.out(data, text, as_json=as_json)
+
+
+def refresh(
+    table: Annotated[str, typer.Argument(help="A declared table.")],
+    check: Annotated[bool, typer.Option("--check", help="Only say whether the source has changed.")] = False,
+    project: Folder = HERE,
+    as_json: Json = False,
+) -> None:
+    """Make a new version of the declared table from its source: an act of the owner."""
+    import discreet
+
+    found = discreet.open(project)
+    if check:
+        changed = found.source_changed(table)
+        words = "the source has changed" if changed else "the source is what the newest version was made from"
+        show.out({"table": table, "changed": changed}, words, as_json=as_json)
+        return
+    with show.progress(f"making {table}", engines=[found.table(table).engine]):
+        version, making = found.refresh(table)
+    through = found.table(table).schema.unit.through is not None
+    data, text = show.refreshed(table, version, making, through=through)
+    show.out(data, text, as_json=as_json)
+    show.notes(_for_good(found, table) if version == 1 else [])
+
+
+def forget(
+    table: Annotated[str, typer.Argument(help="A declared table of persons.")],
+    person: Annotated[list[str], typer.Argument(help="Whom: the value, or values, that name the person.")],
+    project: Folder = HERE,
+    as_json: Json = False,
+) -> None:
+    """Erase a person from a table and those reached through it: an act of the owner."""
+    import discreet
+
+    found = discreet.open(project)
+    with show.progress(f"forgetting in {table}", engines=[known.engine for known in found.file.tables.values()]):
+        erased = found.forget(table, person)
+    data, text = show.forgotten(erased)
+    show.out(data, text, as_json=as_json)
+
+
+def _for_good(project: Project, name: str) -> list[str]:
+    """What a first version settles."""
+    from discreet.declaring import rows_for_good
+
+    table = project.table(name)
+    others = [other for other in project.file.tables.values() if other.name != table.name]
+    return rows_for_good(table, others, begun=project.versions.begun)

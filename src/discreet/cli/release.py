@@ -1,0 +1,138 @@
+"""`discreet release`: a release as files that anybody can check, the check, and the key that signs them."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli import show
+from discreet.cli.flags import HERE, Folder, Json
+from discreet.errors import ProjectError, UsageError
+
+if TYPE_CHECKING:
+    from discreet.api import Project
+    from discreet.bundle.about import About
+    from discreet.bundle.report import Report
+
+
+def release(
+    words: Annotated[list[str], typer.Argument(metavar="RELEASE | verify BUNDLE | key")],
+    to: Annotated[Path | None, typer.Option("--to", help="A new folder for the bundle.")] = None,
+    name: Annotated[str | None, typer.Option("--name", help="On the card: what the release is called.")] = None,
+    description: Annotated[str | None, typer.Option("--description", help="On the card: what it is.")] = None,
+    intended_use: Annotated[str | None, typer.Option("--intended-use", help="On the card: what for.")] = None,
+    about: Annotated[
+        Path | None, typer.Option("--about", metavar="FILE.toml", help="All that people tell about it.")
+    ] = None,
+    key: Annotated[str | None, typer.Option("--key", help="With verify: the fingerprint that you expect.")] = None,
+    accept_open: Annotated[
+        bool, typer.Option("--accept-open", help="With verify: take it, though a part could not be checked.")
+    ] = False,
+    project: Folder = HERE,
+    as_json: Json = False,
+) -> None:
+    """Write a release as a bundle that anybody can check; `release verify BUNDLE` does. Free."""
+    if words == ["key"]:
+        _key(as_json=as_json)
+    elif words[0] == "verify" and len(words) == 2:
+        _verify(Path(words[1]), key, project, accept_open=accept_open, as_json=as_json)
+    elif len(words) != 1:
+        raise UsageError(
+            "one release, or verify and a bundle, or key", hint="discreet release r-… --to out, release verify out"
+        )
+    elif to is None:
+        raise UsageError("say where the bundle goes", hint="--to FOLDER")
+    elif key is not None or accept_open:
+        raise UsageError("--key and --accept-open go with verify")
+    else:
+        told = _about(about, name=name, description=description, intended_use=intended_use)
+        _write(words[0], to, told, project, as_json=as_json)
+
+
+def _about(file: Path | None, **flags: str | None) -> About:
+    from discreet.bundle.about import About
+
+    given = {name: value for name, value in flags.items() if value is not None}
+    told = About() if file is None else About.read(file)
+    return About.from_data({**told.to_data(), **given})
+
+
+def _write(id_: str, to: Path, about: About, project: Path, *, as_json: bool) -> None:
+    import discreet
+    from discreet.bundle import make
+    from discreet.bundle.about import NOT_TOLD
+    from discreet.bundle.signing import Signer, fingerprint
+
+    found = discreet.open(project)
+    if found.holds(to):
+        raise UsageError(f"{str(to)!r} belongs to the project", hint="--to another folder")
+    files = make.bundle(found, id_, about)
+    make.write(files, to)
+    also = found.recalled(id_).also
+    mark = fingerprint(Signer.here().public)
+    open_fields = [field for field, value in about.to_data().items() if not value]
+    lines = [f"wrote {len(files)} files to {to}", f"signed by {mark}"]
+    if also:
+        lines.append(f"it shows the noisy numbers of {', '.join(also)} as well, which it is read together with")
+    if open_fields:
+        lines.append(f"the card says {NOT_TOLD!r} for {', '.join(open_fields)}: --about FILE.toml tells them")
+    data = {"release": id_, "folder": str(to), "files": sorted(files), "key": mark, "not_told": open_fields}
+    data["also"] = list(also)
+    show.out(data, lines, as_json=as_json)
+
+
+def _verify(path: Path, key: str | None, project: Path, *, accept_open: bool, as_json: bool) -> None:
+    from discreet.bundle.signing import read_fingerprint
+    from discreet.bundle.verify import verify
+
+    expected = None if key is None else read_fingerprint(key)
+    found = _at_hand(project)
+    if found is None:
+        report = verify(path, key=expected)
+    else:
+        with closing(found.ledger):
+            report = verify(path, key=expected, project=found)
+    show.out(report.to_data(), _said(report, accept_open=accept_open), as_json=as_json)
+    if not report.sound or (report.open and not accept_open):
+        raise typer.Exit(5)
+
+
+def _at_hand(project: Path) -> Project | None:
+    """The project at hand, if there is one. One that cannot be opened is told, not passed over."""
+    import discreet
+    from discreet.folder import nearest
+
+    try:
+        nearest(project)
+    except ProjectError:
+        return None
+    return discreet.open(project)
+
+
+def _said(report: Report, *, accept_open: bool) -> list[str]:
+    from discreet.bundle.report import DOES_NOT_PROVE, PROVES
+
+    marks = {True: "holds ", False: "FAILS ", None: "open  "}
+    lines = [f"{marks[check.holds]} {check.name:7} {check.words}" for check in report.checks]
+    if not report.sound:
+        return [*lines, "do not trust this bundle"]
+    lines += [f"this proves that {PROVES}", f"it does not prove {DOES_NOT_PROVE}"]
+    ends = []
+    if not report.expected:
+        ends.append(f"signed by SOME key: compare {report.fingerprint} with the publisher's, anybody can have a key")
+    if report.open:
+        taken = "and you take it so" if accept_open else "do not rely on it, or say --accept-open"
+        ends.append(f"not all of it could be checked ({', '.join(report.open)}): {taken}")
+    return [*lines, "; ".join(ends)] if ends else lines
+
+
+def _key(*, as_json: bool) -> None:
+    from discreet.bundle.signing import Signer, fingerprint
+
+    public = Signer.here().public
+    lines = [f"public key   {public}", f"fingerprint  {fingerprint(public)}"]
+    lines.append("tell readers the fingerprint by another way than the bundle")
+    show.out({"public_key": public, "fingerprint": fingerprint(public)}, lines, as_json=as_json)

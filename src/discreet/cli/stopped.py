@@ -1,0 +1,94 @@
+"""Breaking off: the keyboard stops what an engine counts, and the ledger says what was charged until then.
+
+An engine that is interrupted inside a statement says only that it failed. So the interrupt is noted here, as a `Stop`
+that the verb carries: the ledger then enters a stop, not a failure, and three of them lock no table.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from discreet import exact
+from discreet.engines.stopping import Stop, carried
+from discreet.errors import DiscreetError
+
+#: Verbs that charge nothing, so that nothing needs to be said of charges when one breaks off.
+FREE = frozenset(
+    {"init", "add", "refresh", "forget", "explain", "budget", "version", "reconcile", "release"}
+    | {"ledger verify", "ledger show", "ledger export", "ledger backup", "synth sample", "graph spread"}
+    | {"serve", "survey", "people", "audit", "anonymize", "attack", "check"}
+)
+#: Verbs that may also charge what is no charge of its own in the ledger: a gap after a rollback, exact totals.
+_MORE = frozenset({"ledger", "publish", "demo"})
+_UNKNOWN = "; what was charged stays charged"
+
+
+@contextmanager
+def by_keyboard() -> Iterator[Stop]:
+    """What is done inside is stopped by Ctrl-C, wherever it is just then; whether it was, the stop says."""
+    stop = Stop()
+
+    def interrupted(_: int, __: FrameType | None) -> NoReturn:
+        stop.pull()
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():  # signals come to the main thread alone
+        yield stop
+        return
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.default_int_handler:  # whoever handles them otherwise, or ignores them, goes on doing so
+        yield stop
+        return
+    signal.signal(signal.SIGINT, interrupted)
+    try:
+        with carried(stop):
+            yield stop
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def now() -> str:
+    """The time, as the ledger writes it."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def charged(words: list[str], *, since: str) -> str:
+    """What has become of charges; nothing for a verb that never charges."""
+    if any(" ".join(words[:size]) in FREE for size in (1, 2)):
+        return ""
+    try:
+        return _UNKNOWN if words[:1] and words[0] in _MORE else _told(_folder(words), since)
+    except (DiscreetError, OSError, KeyboardInterrupt):  # who presses it twice is in a hurry
+        return _UNKNOWN
+
+
+def _told(folder: Path, since: str) -> str:
+    """What the ledger holds since then; another's charge of the same moments is told, too."""
+    import discreet
+
+    project = discreet.open(folder)
+    state = project.ledger.refresh()
+    found = [charge for charge in state.charges.values() if charge.time >= since]
+    if not found:
+        return "; nothing was charged"
+    each = [f"epsilon {exact.show(charge.price, up=True)} for {charge.id}" for charge in found]
+    held = any(charge.id in state.reservations and charge.id not in state.answers for charge in found)
+    more = "; the same command goes on with it, free" if held else ""
+    return f"; charged meanwhile, and stays charged: {', '.join(each)}{more}"
+
+
+def _folder(words: list[str]) -> Path:
+    """The project that was named, else where we are."""
+    for place, word in enumerate(words):
+        if word == "--project" and place + 1 < len(words):
+            return Path(words[place + 1])
+        if word.startswith("--project="):
+            return Path(word.removeprefix("--project="))
+    return Path(".")

@@ -1,0 +1,86 @@
+"""What forms of several areas have in common: texts that may be empty, whole numbers, prices, errors beside a form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from discreet.accounting.events import Event
+from discreet.accounting.region import Region
+from discreet.answers.quoting import cost_of
+from discreet.api import Project
+from discreet.console import facts
+from discreet.console.refusing import problem_of, refusal
+from discreet.errors import UsageError
+from discreet.schema.column import Column, Moment, Number
+
+#: A number is told as text, and so many letters are enough for any.
+LONGEST_NUMBER = 60
+
+
+def told(text: str) -> str | None:
+    """What a field says; None where it was left empty."""
+    return text.strip() or None
+
+
+def number(text: str, name: str) -> str | None:
+    """A decimal number as its text, not too long to be read; None where it was left empty."""
+    if len(text) > LONGEST_NUMBER:
+        raise UsageError(f"{name} has at most {LONGEST_NUMBER} digits")
+    return told(text)
+
+
+def whole(text: str, name: str, *, least: int, most: int) -> int:
+    """A whole number between two others."""
+    plain = text.strip().replace(",", "")
+    if not plain.isascii() or not plain.isdecimal() or len(plain) > 15 or not least <= int(plain) <= most:
+        raise UsageError(f"{name} is a whole number from {least:,} to {most:,}")
+    return int(plain)
+
+
+def price(project: Project, name: str, event: Event) -> dict[str, Any]:
+    """What an event that touches everybody costs, and whether the budget of a table holds it now. Free."""
+    version = project.known_version(name)
+    decision = project.ledger.preview(
+        population=version.population,
+        table=version.table,
+        version=version.number,
+        region=Region.whole(),
+        event=event,
+        guarantee=project.guarantee(name),
+        booking=False,
+    )
+    cost = cost_of(event)
+    paid = facts.spending(cost, up=True)
+    if cost.epsilon is None:
+        paid["words"] = f"rho {paid['rho']:.6g}, delta {paid['delta']:g}"
+    budget = facts.budget(project, project.table(name))
+    return {
+        "cost": paid,
+        "fits": decision.accepted,
+        "remaining": None if budget is None else budget["remaining"],
+        "limit": None if budget is None else budget["limit"],
+    }
+
+
+def trouble(problem: Exception) -> tuple[dict[str, Any], int]:
+    """An error as it stands beside a form, and the status of the page."""
+    found = problem_of(problem)
+    return refusal(found), found.status
+
+
+def private_tables(project: Project) -> list[dict[str, Any]]:
+    """The tables that are asked for a price, with their columns, those that ranges lie in, and what is left."""
+    return [
+        {
+            "name": table.name,
+            "columns": [column["name"] for column in facts.columns(project, table)],
+            "ordered": [column.name for column in table.schema.columns if _has_bounds(column)],
+            "budget": facts.budget(project, table),
+        }
+        for table in project.file.tables.values()
+        if not table.public
+    ]
+
+
+def _has_bounds(column: Column) -> bool:
+    return isinstance(column, Number | Moment) and column.low is not None and column.high is not None

@@ -1,0 +1,245 @@
+"""Surveys: make one, see what its reports say, give out tokens, print a sheet, close it.
+
+Respondents have pages of their own (surveying.py). Here are those of the people who ask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from discreet import exact
+from discreet.collect.design import NOT_IN_BROWSERS, PEOPLE, Answers, design
+from discreet.collect.enrolment import enrol
+from discreet.collect.results import takes_words
+from discreet.collect.survey import MINIMUM, Survey
+from discreet.console import forms, protocols
+from discreet.console.answer import Answer, Grid, Page, Redirect
+from discreet.console.routes import Route
+from discreet.console.surveying import surveys_of
+from discreet.console.visit import Visit
+from discreet.console.works import works_of
+from discreet.errors import DiscreetError, UsageError
+
+#: Given out at once, and asked about at once.
+MOST_TOKENS, MOST_WORDS = 1_000, 1_000
+#: So many choices are shown as respondents will see them.
+LISTED = 12
+#: What the form suggests, until its owner says another: good protection, and a few hundred people say something.
+EPSILON = "1"
+#: Estimates from fewer reports move with each of them, and say next to nothing.
+FEW = 10
+#: From this epsilon on an answer is hard to deny; the respondent's page says so too.
+WEAK = 3
+
+
+def listing(visit: Visit) -> Answer:
+    """The surveys, the newest first."""
+    store = surveys_of(visit.desk).store
+    found = [{**_told(visit, survey), "received": store.count(survey.id)} for survey in reversed(store.surveys())]
+    names = ("survey", "question", "protocol", "epsilon", "received", "closed", "created")
+    grid = Grid(columns=names, rows=[[each[name] for name in names] for each in found])
+    return Page(template="survey.html", data={"surveys": found}, table=grid)
+
+
+def _told(visit: Visit, survey: Survey) -> dict[str, Any]:
+    """What everybody may know of a survey."""
+    randomizer = survey.randomizer
+    origin = visit.settings.origin
+    return {
+        "survey": survey.id,
+        "question": survey.question,
+        "asker": survey.asker,
+        "protocol": randomizer.protocol,
+        "epsilon": exact.as_float(randomizer.epsilon, up=True),
+        "epsilon_words": exact.show(randomizer.epsilon, up=True),
+        "bytes": randomizer.width,
+        "minimum": survey.minimum,
+        "tokens": survey.token,
+        "closed": survey.closed,
+        "created": survey.created,
+        "browser": randomizer.protocol not in NOT_IN_BROWSERS,
+        "weak": randomizer.epsilon >= WEAK,
+        "choices": list(getattr(randomizer, "choices", ())),
+        "words": takes_words(randomizer),
+        "link": f"{origin}/s/{survey.id}",
+        "results_link": f"{origin}/s/{survey.id}/results",
+    }
+
+
+def form(visit: Visit) -> Answer:
+    """A form for a survey; once it says enough, how its answers would be noised, and why."""
+    wish = _wish(visit.query)
+    found, trouble, status = None, None, 200
+    if visit.query:
+        try:
+            found = _designed(wish)
+        except DiscreetError as problem:
+            trouble, status = forms.trouble(problem)
+    return _form(wish, found=found, trouble=trouble, status=status)
+
+
+def _form(wish: dict[str, Any], *, found: Any = None, trouble: Any = None, status: int = 200) -> Page:
+    data = {"wish": wish, "protocols": protocols.groups(), "design": found, "trouble": trouble, "few": FEW}
+    return Page(template="survey_new.html", data=data, status=status)
+
+
+def _wish(texts: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
+    def one(name: str) -> str:
+        return texts.get(name, ("",))[0].strip()
+
+    return {
+        "question": one("question"),
+        "asker": one("asker"),
+        "kind": one("kind") or "choices",
+        "choices": one("choices"),
+        "epsilon": forms.number(one("epsilon") if "epsilon" in texts else EPSILON, "epsilon"),
+        **{name: forms.number(one(name), name) for name in ("low", "high", "step")},
+        "protocol": one("protocol"),
+        "minimum": one("minimum") or str(MINIMUM),
+        "people": one("people") or str(PEOPLE),
+        "tokens": bool(one("tokens")),
+    }
+
+
+def _answers(wish: Mapping[str, Any]) -> Answers:
+    """What an answer can be, as the form says; fields of another kind of answer count nothing."""
+    match wish["kind"]:
+        case "choices":
+            lines = (line.strip() for line in wish["choices"].splitlines())
+            return Answers(choices=tuple(line for line in lines if line))
+        case "number":
+            return Answers(low=wish["low"], high=wish["high"], step=wish["step"])
+        case "words":
+            return Answers(words=True)
+    raise UsageError("Say what an answer can be: one of some choices, a number, or any word.")
+
+
+def _made(wish: Mapping[str, Any]) -> tuple[Survey, str]:
+    """The survey that a form describes, not kept yet; and why its answers are noised so."""
+    people = forms.whole(wish["people"], "the number of people", least=1, most=10**9)
+    found = design(_answers(wish), epsilon=wish["epsilon"], protocol=wish["protocol"] or None, people=people)
+    minimum = forms.whole(wish["minimum"], "the minimum", least=1, most=10**9)
+    survey = Survey.new(wish["question"], found.randomizer, minimum=minimum, token=wish["tokens"], asker=wish["asker"])
+    return survey, found.because
+
+
+def _designed(wish: Mapping[str, Any]) -> dict[str, Any]:
+    survey, because = _made(wish)
+    return {
+        "protocol": survey.randomizer.protocol,
+        "words": protocols.words_of(survey.randomizer.protocol),
+        "because": because.removesuffix("."),
+        "epsilon": exact.as_float(survey.randomizer.epsilon, up=True),
+        "epsilon_words": exact.show(survey.randomizer.epsilon, up=True),
+        "bytes": survey.randomizer.width,
+        "browser": survey.randomizer.protocol not in NOT_IN_BROWSERS,
+        "weak": survey.randomizer.epsilon >= WEAK,
+        "few": survey.minimum < FEW,
+        "choices": list(getattr(survey.randomizer, "choices", ()))[:LISTED],
+        "more": max(0, len(getattr(survey.randomizer, "choices", ())) - LISTED),
+    }
+
+
+def make(visit: Visit) -> Answer:
+    """Make a survey."""
+    wish = _wish(visit.form)
+    try:
+        survey, _ = _made(wish)
+        surveys_of(visit.desk).store.make(survey)
+    except DiscreetError as problem:
+        trouble, status = forms.trouble(problem)
+        return _form(wish, trouble=trouble, status=status)
+    return Redirect(to=f"/survey/{survey.id}")
+
+
+def show(visit: Visit) -> Answer:
+    """A survey, and what its reports say so far: in steps of its minimum, so that no two looks differ by one report."""
+    surveys = surveys_of(visit.desk)
+    survey = surveys.find(visit.params["survey"])
+    words = list(dict.fromkeys(line.strip() for line in visit.asked("words").splitlines() if line.strip()))
+    trouble, status, results = None, 200, surveys.results(survey)
+    if words and takes_words(survey.randomizer):
+        try:
+            if len(words) > MOST_WORDS:
+                raise UsageError(f"at most {MOST_WORDS:,} words at once")
+            with works_of(visit).pricing(visit.visitor):
+                results = surveys.about_words(survey, words)
+        except DiscreetError as problem:
+            trouble, status = forms.trouble(problem)
+    owner = visit.visitor.may("owner")
+    data = {
+        **_told(visit, survey),
+        "results": {"waiting": False, **results},
+        "lines": [_line(each) for each in results.get("estimates", ())],
+        "asked": words[:MOST_WORDS],
+        "chart": _chart(results),
+        "enrolled": dict(zip(("given", "used"), surveys.store.tokens(survey.id), strict=True))
+        if owner and survey.token
+        else None,
+        "trouble": trouble,
+    }
+    return Page(template="survey_one.html", data=data, table=_grid(results), status=status)
+
+
+def _chart(results: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Shares in percent, with their intervals."""
+    if not results.get("estimates"):
+        return None
+    bars = []
+    for each in results["estimates"]:
+        low, high = (None, None) if each["interval"] is None else (100 * end for end in each["interval"])
+        text = f"{100 * each['share']:.1f}%"
+        bars.append({"label": each["choice"], "value": 100 * each["share"], "low": low, "high": high, "text": text})
+    return {"chart": "bars", "title": "Estimated shares in percent", "bars": bars}
+
+
+def _line(each: Mapping[str, Any]) -> list[str]:
+    """An estimate, for people."""
+    ends = "–" if each["interval"] is None else " to ".join(f"{100 * end:.1f}%" for end in each["interval"])
+    return [each["choice"], f"{100 * each['share']:.1f}%", ends]
+
+
+def _grid(results: Mapping[str, Any]) -> Grid | None:
+    if "mean" in results:
+        return Grid(columns=("mean", "low", "high"), rows=[[results["mean"], *results["interval"]]])
+    if "estimates" not in results:
+        return None
+    rows = [[each["choice"], each["share"], *(each["interval"] or (None, None))] for each in results["estimates"]]
+    return Grid(columns=("choice", "share", "low", "high"), rows=rows)
+
+
+def close(visit: Visit) -> Answer:
+    """Close a survey, for good."""
+    surveys = surveys_of(visit.desk)
+    survey = surveys.find(visit.params["survey"])
+    surveys.store.end(survey.id)
+    return Redirect(to=f"/survey/{survey.id}")
+
+
+def tokens(visit: Visit) -> Answer:
+    """Give out enrolment tokens. They are shown now, and never again."""
+    surveys = surveys_of(visit.desk)
+    survey = surveys.find(visit.params["survey"])
+    many = forms.whole(visit.field("n"), "the number of tokens", least=1, most=MOST_TOKENS)
+    made = enrol(surveys.store, survey, many)
+    told = _told(visit, survey)
+    links = [f"{told['link']}#token={each}" for each in made]
+    return Page(template="survey_tokens.html", data={**told, "codes": made, "links": links})
+
+
+def sheet(visit: Visit) -> Answer:
+    """A sheet to print, for respondents."""
+    survey = surveys_of(visit.desk).find(visit.params["survey"])
+    return Page(template="survey_sheet.html", data=_told(visit, survey))
+
+
+ROUTES = (
+    Route(method="GET", path="/survey", handler=listing, role="analyst"),
+    Route(method="GET", path="/survey/new", handler=form, role="owner"),
+    Route(method="POST", path="/survey/new", handler=make, role="owner"),
+    Route(method="POST", path="/survey/{survey}/close", handler=close, role="owner"),
+    Route(method="POST", path="/survey/{survey}/tokens", handler=tokens, role="owner"),
+    Route(method="GET", path="/survey/{survey}/sheet", handler=sheet, role="analyst"),
+    Route(method="GET", path="/survey/{survey}", handler=show, role="analyst"),
+)

@@ -1,0 +1,197 @@
+"""The roster: persons, their roles and their passwords' hashes. Nobody is struck from it; they are disabled."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from discreet.console.people.clock import Clock, said
+from discreet.console.people.store import Store
+from discreet.console.people.texts import folded, named
+from discreet.errors import UsageError
+
+PersonRole = Literal["analyst", "owner"]
+ROLES: tuple[PersonRole, ...] = get_args(PersonRole)
+
+COLUMNS = "people.number, people.name, people.role, people.analyst, people.disabled, people.created"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Person:
+    """Somebody who may log in. `analyst`: the name under which their questions are charged."""
+
+    number: int
+    name: str
+    role: PersonRole
+    analyst: str
+    disabled: bool
+    created: int
+
+    def data(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            "number": self.number,
+            "name": self.name,
+            "role": self.role,
+            "analyst": self.analyst,
+            "disabled": self.disabled,
+            "created": said(self.created),
+        }
+
+
+class Roster:
+    """Who there is. What takes something from a person ends their sessions in the same transaction."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    def add(self, name: str, *, role: PersonRole, password_hash: str, analyst: str | None = None) -> Person:
+        """A new person; refused where somebody has the name, capitals aside."""
+        with self._store.writing() as connection:
+            return insert(connection, name, role, password_hash, analyst, now=int(self._clock()))
+
+    def all(self) -> list[Person]:
+        """Everybody, in the order in which they came."""
+        with self._store.reading() as connection:
+            rows = connection.execute(f"SELECT {COLUMNS} FROM people ORDER BY number").fetchall()
+        return [person_of(row) for row in rows]
+
+    def find(self, name: str) -> Person | None:
+        """The person of this name, capitals aside."""
+        with self._store.reading() as connection:
+            return _of_name(connection, name)
+
+    def get(self, name: str) -> Person:
+        """The same; refused where there is none."""
+        with self._store.reading() as connection:
+            return _known(connection, name)
+
+    def numbered(self, number: int) -> Person | None:
+        """The person of this number."""
+        with self._store.reading() as connection:
+            row = connection.execute(f"SELECT {COLUMNS} FROM people WHERE number = ?", (number,)).fetchone()
+        return None if row is None else person_of(row)
+
+    def credentials(self, name: str) -> tuple[Person, str] | None:
+        """The person of this name and their password's hash, in one look; None where nobody who may come has it."""
+        wanted = folded(name) if name.isprintable() else ""  # nobody's
+        with self._store.reading() as connection:
+            row = connection.execute(
+                f"SELECT {COLUMNS}, password FROM people WHERE folded = ? AND disabled = 0", (wanted,)
+            ).fetchone()
+        return None if row is None else (person_of(row[:-1]), row[-1])
+
+    def set_role(self, name: str, role: PersonRole) -> Person:
+        """Give a role. Ends the person's sessions; the last owner stays one."""
+        role = role_of(role)
+        with self._store.writing() as connection:
+            person = _known(connection, name)
+            if role != "owner":
+                _keep_an_owner(connection, person)
+            connection.execute("UPDATE people SET role = ? WHERE number = ?", (role, person.number))
+            _end_sessions(connection, person)
+            return _known(connection, name)
+
+    def set_analyst(self, name: str, analyst: str) -> Person:
+        """Say under which name a person's questions are charged."""
+        with self._store.writing() as connection:
+            person = _known(connection, name)
+            connection.execute("UPDATE people SET analyst = ? WHERE number = ?", (named(analyst), person.number))
+            return _known(connection, name)
+
+    def set_password(self, name: str, password_hash: str) -> Person:
+        """Give a new password. Ends the person's sessions."""
+        with self._store.writing() as connection:
+            person = _known(connection, name)
+            connection.execute("UPDATE people SET password = ? WHERE number = ?", (password_hash, person.number))
+            _end_sessions(connection, person)
+            return person
+
+    def rehash(self, person: Person, *, old: str, new: str) -> None:
+        """Store the same password under newer parameters, unless it was changed meanwhile."""
+        with self._store.writing() as connection:
+            connection.execute(
+                "UPDATE people SET password = ? WHERE number = ? AND password = ?", (new, person.number, old)
+            )
+
+    def disable(self, name: str) -> Person:
+        """Keep a person out. Ends their sessions and revokes their tokens for good; the last owner stays."""
+        with self._store.writing() as connection:
+            person = _known(connection, name)
+            _keep_an_owner(connection, person)
+            connection.execute("UPDATE people SET disabled = 1 WHERE number = ?", (person.number,))
+            _end_sessions(connection, person)
+            connection.execute(
+                "UPDATE tokens SET revoked = ? WHERE person = ? AND revoked IS NULL",
+                (int(self._clock()), person.number),
+            )
+            return _known(connection, name)
+
+    def enable(self, name: str) -> Person:
+        """Let a person in again. Their tokens stay revoked."""
+        with self._store.writing() as connection:
+            person = _known(connection, name)
+            connection.execute("UPDATE people SET disabled = 0 WHERE number = ?", (person.number,))
+            return _known(connection, name)
+
+
+def insert(
+    connection: sqlite3.Connection, name: str, role: PersonRole, password_hash: str, analyst: str | None, *, now: int
+) -> Person:
+    """A new person, inside a transaction. Once there is anybody, the setup link is gone."""
+    role, name = role_of(role), named(name)
+    if _of_name(connection, name) is not None:
+        raise UsageError(f"there is a {name!r} already", hint="another name")
+    charged = name if analyst is None else named(analyst)
+    connection.execute(
+        "INSERT INTO people (name, folded, role, analyst, password, created) VALUES (?, ?, ?, ?, ?, ?)",
+        (name, folded(name), role, charged, password_hash, now),
+    )
+    connection.execute("DELETE FROM setup")
+    return _known(connection, name)
+
+
+def person_of(row: Sequence[Any]) -> Person:
+    """A person from the columns."""
+    number, name, role, analyst, disabled, created = row
+    return Person(number=number, name=name, role=role, analyst=analyst, disabled=bool(disabled), created=created)
+
+
+def role_of(text: str) -> PersonRole:
+    """A role, by its name; refuses one that nobody can have."""
+    for role in ROLES:
+        if role == text:
+            return role
+    raise UsageError(f"{text[:40]!r} is no role", hint="owner or analyst")
+
+
+def _of_name(connection: sqlite3.Connection, name: str) -> Person | None:
+    try:
+        wanted = folded(named(name))
+    except UsageError:
+        return None  # nobody can have such a name
+    row = connection.execute(f"SELECT {COLUMNS} FROM people WHERE folded = ?", (wanted,)).fetchone()
+    return None if row is None else person_of(row)
+
+
+def _known(connection: sqlite3.Connection, name: str) -> Person:
+    found = _of_name(connection, name)
+    if found is None:
+        raise UsageError(f"there is nobody named {name[:60]!r}", hint="discreet people list")
+    return found
+
+
+def _keep_an_owner(connection: sqlite3.Connection, leaving: Person) -> None:
+    others = "SELECT count(*) FROM people WHERE role = 'owner' AND disabled = 0 AND number <> ?"
+    if leaving.role == "owner" and connection.execute(others, (leaving.number,)).fetchone()[0] == 0:
+        raise UsageError(
+            f"{leaving.name!r} is the last owner, and a console without one helps nobody",
+            hint="make somebody else an owner first",
+        )
+
+
+def _end_sessions(connection: sqlite3.Connection, person: Person) -> None:
+    connection.execute("DELETE FROM sessions WHERE person = ?", (person.number,))

@@ -1,0 +1,150 @@
+"""Pages as HTML, JSON and CSV: three faces of one answer."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import jinja2
+
+from discreet.console.answer import Grid, Page
+from discreet.console.visit import Visitor
+
+HERE = Path(__file__).parent
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(HERE / "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(part=part, number=number, figures=figures, numeric=numeric)
+    made.globals.update(charts=_charts())
+    return made
+
+
+def _charts() -> Any:
+    from discreet import charts
+
+    return charts
+
+
+def html(page: Page, visitor: Visitor, *, path: str, query: str = "") -> str:
+    """A page as people see it. Templates get its data by name, `visitor`, `path` and what its twins are reached by."""
+    template = _environment().get_template(page.template)
+    about = {"visitor": visitor, "path": path, "query": f"?{query}" if query else ""}
+    return template.render({**page.data, **about})
+
+
+def text(data: Any) -> str:
+    """Data as JSON; what is no JSON is a defect of the handler, and raises."""
+    return json.dumps(data, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+#: A cell that begins like this is a formula to programs that open tables.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+def csv_of(grid: Grid) -> str:
+    """Rows as CSV. A text that a spreadsheet would run is quoted by an apostrophe."""
+    out = _Lines()
+    writer = csv.writer(out, lineterminator="\r\n")
+    writer.writerow([_cell(name) for name in grid.columns])
+    writer.writerows([_cell(cell) for cell in row] for row in grid.rows)
+    return "".join(out.lines)
+
+
+class _Lines:
+    """Lines of CSV. The writer puts in quotes what ends a line, and must think that CR does too: a spreadsheet does."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def write(self, line: str) -> None:
+        self.lines.append(line.removesuffix("\r\n") + "\n")
+
+
+def flat(data: Any) -> Grid:
+    """All that a page without a table tells, as names and values.
+
+    >>> flat({"wish": {"table": "patients", "columns": ["age", "sex"]}, "quote": None}).rows
+    [('wish.table', 'patients'), ('wish.columns.0', 'age'), ('wish.columns.1', 'sex'), ('quote', None)]
+    """
+    return Grid(columns=("name", "value"), rows=list(_flat("", data)))
+
+
+def _flat(name: str, data: Any) -> Iterator[tuple[str, Any]]:
+    match data:
+        case Mapping():
+            parts: Iterable[tuple[Any, Any]] = data.items()
+        case list() | tuple():
+            parts = enumerate(data)
+        case _:
+            yield name, data
+            return
+    for part_name, part_data in parts:
+        yield from _flat(f"{name}.{part_name}" if name else str(part_name), part_data)
+
+
+def _cell(cell: Any) -> Any:
+    if isinstance(cell, bool):
+        return str(cell).lower()
+    if isinstance(cell, str) and cell.startswith(_FORMULA):
+        return f"'{cell}"
+    return "" if cell is None else cell
+
+
+def part(text: object) -> str:
+    """A name as a part of a path."""
+    return quote(str(text), safe="")
+
+
+#: A number, perhaps with its noise, as answers are written: 1,230 ± 120, 5.02 (4.9 to 5.3), 12.5%.
+_NUMBER = r"[-+\u2212]?[0-9][0-9,.]*(e[-+]?[0-9]+)?%?"
+_FIGURES = re.compile(rf"{_NUMBER}( (±|to|\() ?({_NUMBER}|\?)\)?|( to {_NUMBER}\)))*|–")
+
+
+def figures(cell: object) -> bool:
+    """Whether a cell is a number to people, and stands at the right of its column.
+
+    >>> [figures(cell) for cell in (12, "73 ± 5", "5.02 (4.9 to 5.3)", "1.5% to 3%", "2026-01-05", "w0", True, None)]
+    [True, True, True, True, False, False, False, False]
+    """
+    if isinstance(cell, str):
+        return _FIGURES.fullmatch(cell) is not None
+    return isinstance(cell, int | float) and not isinstance(cell, bool)
+
+
+def numeric(rows: Iterable[Sequence[object]], place: int) -> bool:
+    """Whether a column holds figures alone, so that its name stands over them."""
+    cells = [row[place] for row in rows if row[place] is not None]
+    return bool(cells) and all(map(figures, cells))
+
+
+def number(value: object, digits: int = 4) -> str:
+    """A number for people; None is a dash.
+
+    >>> number(1234567.0), number(0.000123456), number(12345), number(None)
+    ('1,235,000', '0.0001235', '12,345', '–')
+    """
+    if value is None:
+        return "–"
+    if isinstance(value, bool | str):
+        return str(value)
+    if isinstance(value, int):
+        return f"{value:,}"
+    if not isinstance(value, float):
+        return str(value)
+    rounded = float(f"{value:.{digits}g}")
+    # So many digits count, and people read no exponents.
+    return f"{rounded:,.0f}" if 10**digits <= abs(rounded) < 1e15 else f"{value:,.{digits}g}"

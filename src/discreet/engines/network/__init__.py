@@ -1,0 +1,1 @@
+"""Graphs as engines know them: exact edges between numbered nodes, their projection to bounded degrees, triangles."""

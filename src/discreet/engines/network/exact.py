@@ -1,0 +1,28 @@
+"""An exact graph, as an engine reads it. It does not leave a draw."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.engines.engine import Secret
+
+
+class ExactGraph(Secret):
+    """Edges between nodes 0 .. exact_nodes - 1, each once and none from a node to itself.
+
+    Undirected: `exact_from` < `exact_to` in every edge. Directed: an edge and the one back are two.
+    Of a table with `ends` the edges stand in the order of a keyed hash of their ends, by which they are projected;
+    of others in any order. `exact_largest_common` is kept once it is known: it takes long, and is asked for twice.
+    """
+
+    __slots__ = ("directed", "exact_from", "exact_largest_common", "exact_nodes", "exact_to")
+
+    def __init__(
+        self, exact_from: NDArray[np.int64], exact_to: NDArray[np.int64], *, exact_nodes: int, directed: bool = False
+    ) -> None:
+        self.exact_from = exact_from
+        self.exact_to = exact_to
+        self.exact_nodes = exact_nodes
+        self.directed = directed
+        self.exact_largest_common: int | None = None

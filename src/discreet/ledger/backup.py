@@ -1,0 +1,276 @@
+"""Backups of a ledger, and a restore that never gives budget back.
+
+A backup is a SQLite file with the whole chain, its tables and its answers, whatever the ledger lies in. It holds no
+key: whoever has it can read questions and answers, and cannot write a row.
+
+    backup    read one state of the ledger -> draft -> verify it, with the key -> give it its name
+    restore   verify a copy of the backup -> under the ledger's lock: set the old file aside, put the copy in its place
+              -> charge what the anchor has seen and the backup has not
+
+Guarantee: after a restore no population has more left than before it, and no analyst more of a quota.
+Because: the anchor in the state folder knows what every population had lost and every analyst had paid at the newest
+    row; what of that is not in the backup is charged anew as a gap (gap.py). Where the state folder is lost, all
+    counts as spent.
+A crash at any point leaves the old ledger, none, or the restored one unacknowledged, which answers nothing; restoring
+again goes on.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, nullcontext, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from discreet.errors import LedgerFault, LedgerRolledBack, UsageError
+from discreet.ledger import repair, tables
+from discreet.ledger.anchor import Anchor, AnchorMissing
+from discreet.ledger.chain import new_id
+from discreet.ledger.journal import ledger_id, load_apart
+from discreet.ledger.postgres import PostgresStore
+from discreet.ledger.repair import Repaired
+from discreet.ledger.sqlite import WAIT_S, SqliteStore
+from discreet.ledger.state import State
+from discreet.ledger.store import Store
+from discreet.ledger.stores import open_store
+from discreet.ledger.where import Address, Where
+
+#: What SQLite keeps beside a database that is in use.
+_BESIDE = ("-wal", "-shm")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restored:
+    """What a restore did: how many rows came back, what was charged for those that did not, where the old file is."""
+
+    rows: int
+    repaired: Repaired
+    set_aside: Path | None = None
+
+
+def backup(where: Where, file: Path) -> int:
+    """Write a copy of the ledger to a new file; return how many rows it has. Others may write meanwhile."""
+    if file.exists():
+        raise UsageError(f"{str(file)!r} is there already", hint="a backup is never written over; name another file")
+    with _draft(file) as draft:
+        with closing(open_store(where)) as store:
+            anchor = Anchor.find(ledger_id(store))
+            head = anchor.read()  # before the copy: whatever was anchored then must be in it
+            if isinstance(where, Address):
+                _copy_rows(store, draft)
+        if not isinstance(where, Address):
+            _copy_pages(where, draft)
+        state = _checked(draft, anchor)
+        healed = head.digest in state.healed
+        if not healed and (len(state.digests) < head.seq or state.digests[head.seq - 1] != head.digest):
+            raise LedgerRolledBack(
+                "the ledger is older than its anchor: a backup of it would be, too", hint="discreet ledger acknowledge"
+            )
+        _name(draft, file)
+    return state.seq
+
+
+def restore(where: Where, file: Path, *, state_folder: Path | None = None, lost: bool = False) -> Restored:
+    """Put a backup in the ledger's place, and charge what it does not know.
+
+    `state_folder`: the one that belongs to it, where this machine has none. `lost`: there is none any more, and every
+    budget counts as spent.
+    """
+    if not file.is_file():
+        raise UsageError(f"there is no backup at {str(file)!r}")
+    target = file.parent / f".{file.name}" if isinstance(where, Address) else where
+    with _draft(target) as draft:
+        shutil.copyfile(file, draft)
+        draft.chmod(0o600)
+        with closing(SqliteStore.open(draft)) as store:
+            ledger = ledger_id(store)
+        anchor = _anchor(ledger)
+        if anchor is None and state_folder is None and not lost:
+            raise UsageError(
+                "this machine has no state folder for the ledger, so nobody knows what was spent after the backup",
+                hint="--state FOLDER, a copy of the one that it had; if none is left, --lost: every budget is spent",
+            )
+        if anchor is not None and (state_folder is not None or lost):
+            raise UsageError("this machine has the ledger's state folder", hint="leave --state and --lost out")
+        held = _checked(draft, anchor)
+        aside = _place(where, draft, anchor, held)
+    if anchor is not None:
+        done = repair.acknowledge(where)
+    else:
+        done = repair.adopt(where, state_folder, alone=lost)
+    return Restored(rows=held.seq, repaired=done, set_aside=aside)
+
+
+def _place(where: Where, draft: Path, anchor: Anchor | None, held: State) -> Path | None:
+    """Put a verified copy where the ledger belongs; return where what was there went."""
+    if isinstance(where, Address):
+        _restore_rows(where, draft)
+        return None
+    where.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with anchor.lock() if anchor is not None else nullcontext():  # whoever is in the middle of a charge ends it first
+        if where.exists() and _refuse_better(where, anchor, held):
+            return None  # what is there is the backup: a restore that broke off goes on
+        aside = _set_aside(where)
+        _force(draft)
+        os.rename(draft, where)
+        _sync(where.parent)
+    return aside
+
+
+def _refuse_better(where: Path, anchor: Anchor | None, held: State) -> bool:
+    """Refuse to replace a ledger that knows all that the backup knows. True: they are the same, and it waits."""
+    try:
+        with closing(SqliteStore.open(where)) as store:
+            there = load_apart(store, anchor if anchor is not None and ledger_id(store) == held.ledger else None)
+    except LedgerFault:
+        return False  # it does not verify: that is what backups are for
+    if there.ledger != held.ledger:
+        raise UsageError("another ledger lies there, and it is whole", hint="restore into another project folder")
+    waits = anchor is None or _behind(there, anchor)
+    if there.digests == held.digests and waits:
+        return True
+    if there.seq >= held.seq or not waits:
+        raise UsageError(
+            f"the ledger that is there is whole and has {there.seq} rows; the backup has {held.seq}",
+            hint=_better_hint(anchor, waits=waits),
+        )
+    return False
+
+
+def _better_hint(anchor: Anchor | None, *, waits: bool) -> str:
+    if not waits:
+        return "there is nothing to restore"
+    return "discreet ledger acknowledge opens it" if anchor is not None else "discreet ledger adopt opens it"
+
+
+def _behind(state: State, anchor: Anchor) -> bool:
+    """Whether a chain does not hold the head that its anchor has seen."""
+    head = anchor.read()
+    if head.digest in state.healed:
+        return False
+    return len(state.digests) < head.seq or state.digests[head.seq - 1] != head.digest
+
+
+def _anchor(ledger: str) -> Anchor | None:
+    try:
+        return Anchor.find(ledger)
+    except AnchorMissing:
+        return None
+
+
+def _checked(path: Path, anchor: Anchor | None) -> State:
+    """The fold of a copy, all of it verified; with the key, where there is one."""
+    with closing(SqliteStore.open(path)) as store:
+        if damage := store.integrity():
+            raise LedgerFault(damage)
+        return load_apart(store, anchor)
+
+
+def _copy_pages(path: Path, draft: Path) -> None:
+    """SQLite's own online backup: all pages of one moment, whoever writes meanwhile."""
+    try:
+        with (
+            closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=WAIT_S)) as source,
+            closing(sqlite3.connect(draft, timeout=WAIT_S)) as target,
+        ):
+            source.backup(target, pages=-1)
+    except sqlite3.Error as fault:
+        raise LedgerFault("the backup cannot be written: the disk is full, or the ledger cannot be read") from fault
+
+
+def _copy_rows(store: Store, draft: Path) -> None:
+    """The rows of one moment of a ledger in PostgreSQL, entered one by one into a file of the same form."""
+    draft.unlink()
+    store.snapshot()
+    try:
+        payloads = {id_: (id_, sha256, payload) for id_, sha256, payload in store.payloads()}
+        state = State()
+        with closing(SqliteStore.create(draft)) as copy:
+            copy.begin()
+            for entry in store.entries():
+                touched = state.apply(entry)
+                payload = payloads.get(_answered(entry.kind, entry.data()))
+                copy.append(entry, tables.touched_rows(state, touched), payload=payload)
+            copy.commit()
+    finally:
+        store.rollback()
+
+
+def _answered(kind: str, body: dict[str, object]) -> str:
+    """The id that an entry stores an answer under; empty for others."""
+    if kind == "row":
+        return f"{body['id']}.{body['number']}"
+    return str(body["id"]) if kind == "answer" else ""
+
+
+def _restore_rows(address: Address, draft: Path) -> None:
+    """A backup as tables of PostgreSQL; refused where there are any already: dropping them is not for a program."""
+    if PostgresStore.holds_one(address):
+        raise UsageError(
+            f"there is a ledger at {address.name!r} already",
+            hint="discreet ledger acknowledge, if it is old; if it is damaged, restore into an empty schema",
+        )
+    store = PostgresStore.create(address)
+    try:
+        with closing(SqliteStore.open(draft)) as copy:
+            store.make()
+            store.restore(copy.entries(), copy.rows(), copy.payloads())
+        store.commit()
+    except BaseException:
+        store.rollback()
+        raise
+    finally:
+        store.close()
+
+
+def _set_aside(path: Path) -> Path | None:
+    """Keep what lies in the ledger's place as evidence, with its log: another's log beside the copy would spoil it."""
+    mark, found = new_id(), None
+    for ending in ("", *_BESIDE):
+        old = path.with_name(path.name + ending)
+        if old.exists():
+            aside = path.with_name(f"{path.name}.replaced.{mark}{ending}")
+            old.rename(aside)
+            found = aside if not ending else found
+    return found
+
+
+@contextmanager
+def _draft(file: Path) -> Iterator[Path]:
+    """A new file beside the one that is meant, for its owner alone; gone afterwards, whatever happens."""
+    draft = file.with_name(f".{file.name}.{new_id()}")
+    try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+        yield draft
+    except OSError as fault:
+        raise LedgerFault(f"{file.name!r} cannot be written ({os.strerror(fault.errno or 0).lower()})") from fault
+    finally:
+        for ending in ("", *_BESIDE):
+            with suppress(OSError):
+                draft.with_name(draft.name + ending).unlink(missing_ok=True)
+
+
+def _name(draft: Path, file: Path) -> None:
+    """Give a finished file its name, durably, unless somebody took it."""
+    _force(draft)
+    try:
+        os.link(draft, file)
+    except FileExistsError:
+        raise UsageError(f"{str(file)!r} is there already") from None
+    _sync(file.parent)
+
+
+def _sync(folder: Path) -> None:
+    _force(folder, os.O_DIRECTORY)
+
+
+def _force(path: Path, how: int = 0) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | how)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,70 @@
+"""The owner's acts, inside a section: a population is opened, a limit raised, a version entered, somebody forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any, Literal
+
+from discreet.accounting.guarantee import Guarantee
+from discreet.errors import UsageError
+from discreet.ledger.account import check_rise
+from discreet.ledger.checked import readable
+from discreet.ledger.journal import Journal
+from discreet.ledger.state import State
+
+
+def declare(
+    journal: Journal, state: State, population: str, guarantee: Guarantee, *, unit: Literal["row", "person"]
+) -> None:
+    """Open an account, or find it as it was opened."""
+    name, data = readable(population, what="a population's name"), guarantee.to_data()
+    known = state.accounts.get(name)
+    if known is None:
+        journal.append("population", {"population": name, "guarantee": data, "unit": unit})
+    elif state.units.get(name, unit) != unit:
+        raise UsageError(
+            f"population {name!r} was opened to protect each {state.units[name]}, for good",
+            hint="declare `person` as before",
+        )
+    elif known.guarantee.to_data() != data:
+        raise UsageError(
+            f"population {name!r} is declared already, with another budget",
+            hint="discreet budget grant raises a limit",
+        )
+
+
+def grant(journal: Journal, state: State, population: str, guarantee: Guarantee) -> None:
+    """Raise a limit."""
+    account = state.account(population)
+    check_rise(account.guarantee, guarantee)
+    if account.guarantee.to_data() == guarantee.to_data():
+        raise UsageError(f"{population!r} has that limit already")
+    journal.append("grant", {"population": population, "guarantee": guarantee.to_data()})
+
+
+def add_version(
+    journal: Journal,
+    state: State,
+    body: dict[str, Any],
+    *,
+    number: int | None,
+    forgotten: tuple[Sequence[str], Collection[str]] | None,
+) -> int:
+    """Enter a version under the next number; see `Ledger.add_version`."""
+    table, population = body["table"], body["population"]
+    state.account(population)
+    following = state.next_version(table)
+    if state.owners.get(table, population) != population:
+        raise UsageError(f"table {table!r} belongs to another population, and a budget belongs to its people")
+    if number is not None and number != following:
+        raise UsageError(f"version {number} of {table!r} was not the next one: it would be {following}")
+    if forgotten is not None and set(state.tombstones(forgotten[0])) - set(forgotten[1]):
+        raise UsageError(f"somebody was forgotten in {table!r} while it was made", hint=f"discreet refresh {table}")
+    journal.append("version", {**body, "version": following})
+    return following
+
+
+def forget(journal: Journal, state: State, tables: Sequence[str], tag: bytes, *, key: str) -> None:
+    """Enter a tombstone, where one of the tables has none."""
+    if any(tag.hex() not in state.forgotten.get(table, {}) for table in tables):
+        journal.append("forget", {"tables": sorted(set(tables)), "tag": tag.hex(), "key": key})

@@ -1,0 +1,52 @@
+"""What killed makings left: declared tables that no ledger names, with everybody in them.
+
+A declared table is there before its version is in the ledger, so that no version lacks its table; a process can be
+killed between the two. What it leaves, no question reads; `forget` and `refresh` look for it here.
+
+Guarantee: after `sweep` a table of this ledger's at these engines is a version's; or nobody is in it who was forgotten
+    in its table; or its name is told. What began over a week ago is gone. What another ledger names, or this one, or
+    will name, is not dropped, if the clocks of the machines that share the ledger differ by less than a day.
+Because: a name holds its ledger's id, 80 bits of chance, and when its making began (`version`). Names are listed before
+    the ledger is read, so that a table whose version was entered meanwhile is known. A making enters nothing more
+    than six days after it began. One that still runs may lose somebody who was forgotten; it then enters nothing,
+    for the tombstone was in the ledger before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from pathlib import Path
+
+from discreet.engines.engine import Engine
+from discreet.errors import DiscreetError
+from discreet.ledger.ledger import Ledger
+from discreet.version import is_nobodys
+
+#: The tags of everybody who was forgotten in the table that a version of this name was made of.
+Forgotten = Callable[[str], Collection[bytes]]
+
+
+def sweep(
+    addresses: Iterable[str], *, ledger: Ledger, engine: Engine, folder: Path, forgotten: Forgotten
+) -> tuple[str, ...]:
+    """Drop what is nobody's at these engines, and erase the forgotten from the rest; what could not be reached.
+
+    An act of the owner.
+    """
+    id_ = ledger.id
+    found = [(at, name) for at in sorted(set(addresses)) for name in engine.at(at).listed(id_, folder=folder)]
+    named = {version.file for made in ledger.refresh().versions.values() for version in made.values()}
+    left = [(engine.at(at), name) for at, name in found if name not in named]
+    return tuple(name for at, name in left if not _is_settled(at, name, folder, forgotten))
+
+
+def _is_settled(engine: Engine, name: str, folder: Path, forgotten: Forgotten) -> bool:
+    try:
+        place = engine.place(name, folder=folder)
+        if is_nobodys(name):
+            engine.drop(place)
+        elif tags := forgotten(name):
+            engine.erase(place, tags)
+    except (DiscreetError, OSError):  # of another shape, or half of one: its owner looks at it, or a week goes by
+        return False
+    return True

@@ -1,0 +1,104 @@
+"""What is lost in its noise: by one rule, whether it is a count, an average, a quantile or what is computed from them."""
+
+import json
+from fractions import Fraction
+
+import pytest
+
+from discreet.answers.columns import columns_of
+from discreet.answers.refine import Reading
+from discreet.measurement import Measurement, NoisyCells
+from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.plan import formula
+from discreet.release import ReleaseColumn, drowned
+
+CONFIDENCE = Fraction(95, 100)
+LAW = DiscreteLaplace(scale=Fraction(10))
+WIDTH = LAW.half_width(CONFIDENCE)
+
+
+@pytest.mark.parametrize(
+    ("cell", "ends", "bounds", "lost"),
+    [
+        (10, (0, 20), None, True),
+        (11, (0, 20), None, False),
+        (-11, (-21, -1), None, False),
+        (110.0, (0.0, 110.0), (0.0, 110.0), True),  # an average of which nothing is known
+        (110.0, (0.0, 110.0), None, False),
+        (60.0, (0.0, 110.0), (0.0, 110.0), True),
+        (60.0, (55.0, 65.0), (0.0, 110.0), False),
+        (60.0, (0.1, 110.0), (0.0, 110.0), False),
+        (None, (0.0, 1.0), (0.0, 9.0), True),
+        (5, None, None, True),
+        ("2026-01-05", None, None, False),
+        ("2026-01-05", ("2026-01-01", "2026-01-09"), None, False),
+        ("2026-01-05", ("2026-01-01", "2026-12-31"), ("2026-01-01", "2026-12-31"), True),
+        ("2026-01-05", ("2026-01-01", "2026-01-09"), ("2026-01-01", "2026-12-31"), False),
+    ],
+)
+def test_the_rule(cell, ends, bounds, lost):
+    assert drowned(cell, ends, bounds) == lost
+
+
+def read(shop, text, *values):
+    """A reading of statistics that were drawn so, one group each."""
+    asked = shop.sql(text).asked
+    part = NoisyCells(
+        place=0, statistics=tuple(range(len(values))), noisy_values=tuple(map(tuple, values)), laws=(LAW,) * len(values)
+    )
+    return Reading(asked=asked, measurement=Measurement(id="r-1", text="", parts=(part,), event=LAW.event(l1=1)))
+
+
+AVERAGE = "select city, avg(items) as a, count(*) as n from orders group by city"
+
+
+def shown(reading, place):
+    """Of each group: whether the number is lost, and its interval."""
+    bounds = columns_of(reading.asked)[place].bounds
+    rows, intervals = reading.rows, reading.intervals(CONFIDENCE)
+    return [(drowned(row[place], ends[place], bounds), ends[place]) for row, ends in zip(rows, intervals, strict=True)]
+
+
+def test_an_average_of_perhaps_nobody_is_drowned(shop):
+    """Where the number of rows is no larger than its noise, the interval is the whole domain, whatever the sum says."""
+    asked = shop.sql(AVERAGE).asked
+    (count,) = formula.numbers_of_rows(asked.outputs[1].formula)
+    total = next(iter(formula.cells(asked.outputs[1].formula) - {count}))
+    others = len(asked.inquiry.statistics)
+    values = [[1000] * 4 for _ in range(others)]
+    values[count] = [WIDTH, WIDTH + 1, 1000, -5]
+    values[total] = [300, 300, 2000, 300]  # a sum that would speak for itself
+    reading = read(shop, AVERAGE, *values)
+    found = shown(reading, 1)
+    assert [lost for lost, _ in found] == [True, False, False, True]
+    assert found[0][1] == found[3][1] == (0.0, 20.0) == columns_of(asked)[1].bounds
+    assert found[1][1][0] > 0.0
+
+
+@pytest.mark.parametrize(
+    ("text", "bounds"),
+    [
+        ("select avg(items) from orders", (0.0, 20.0)),
+        ("select 2 * avg(items) + 1 from orders", (1.0, 41.0)),
+        ("select stddev_pop(items) from orders", (0.0, 10.0)),
+        ("select count(*) from orders", None),
+        ("select sum(items) from orders", None),
+        ("select median(items) from orders", (0, 20)),
+        ("select min(day) from orders", ("2025-01-01", "2025-12-31")),
+    ],
+)
+def test_bounds_are_what_is_declared(shop, text, bounds):
+    (column,) = columns_of(shop.sql(text).asked)
+    assert column.bounds == bounds
+    assert ReleaseColumn.from_data(json.loads(json.dumps(column.to_data()))) == column
+    assert ("bounds" in column.to_data()) == (bounds is not None)
+
+
+def test_a_release_warns_of_what_is_grey(shop):
+    """The warning counts the very cells that every table and chart shows in grey."""
+    for epsilon in ("0.002", "900"):
+        release = shop.sql(AVERAGE).ask(epsilon=epsilon, fresh=True)
+        grey = sum(release.drowned(row, place) for row in range(len(release)) for place in (1, 2))
+        assert release.drowned_numbers() == (grey, 2 * len(release))
+        assert any(f"{grey} of 8 numbers are no larger" in each for each in release.warnings) == (grey > 0)
+        assert (grey > 0) == (epsilon == "0.002")

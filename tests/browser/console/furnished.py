@@ -1,0 +1,188 @@
+"""A console in which something of everything has happened, and an address for each of its pages."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from browser.console.place import Hand, Place
+from discreet.collect.store import Batch, Sent
+from discreet.console import learning
+from discreet.console.routes import Route, table
+from discreet.console.surveying import surveys_of
+
+COUNTS = "SELECT disease, count(*) AS n FROM patients GROUP BY disease"
+CROSSED = "SELECT disease, ward, count(*) AS n FROM patients GROUP BY disease, ward"
+AGES = "SELECT age, count(*) AS n FROM patients GROUP BY age"
+COST = "SELECT avg(cost) AS mean FROM visits"
+TWO = "SELECT sex, count(*) AS n FROM patients GROUP BY sex; SELECT sum(age) AS total FROM patients"
+PLAN = 'table = "patients"\nattributes = ["sex", "disease"]\n\n[hierarchy]\ncolumns = ["ward"]\nroot = "all"\n'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """What was made, by the names that addresses have."""
+
+    answer: str
+    crossed: str
+    both: str
+    again: str
+    ranges: str
+    marginals: str
+    tables: str
+    model: str
+    work: str
+    survey: str
+    invited: str
+
+
+def furnish(place: Place) -> Made:
+    """Ask, publish, fit, request: through the forms of the pages themselves."""
+    with place.hand("owner") as owner, place.hand("analyst") as analyst:
+        answer, crossed = analyst.ask(COUNTS), owner.ask(CROSSED, epsilon="2")
+        owner.ask(AGES, epsilon="0.02")
+        analyst.ask(COST)
+        both = owner.send("/ask", sql=TWO, by="epsilon", epsilon="1", confidence="0.95", act="ask", key="a" * 24)
+        again = analyst.send(f"/a/{answer}/again", epsilon="0.5", key="b" * 24)
+        _publish(owner, answer)
+        analyst.send("/me/tokens", label="a notebook", days="30", role="analyst")
+        work = analyst.send(
+            "/synth/new", table="patients", model="independent", epsilon="1", columns=["sex", "disease"]
+        )
+        made = Made(
+            answer=answer,
+            crossed=crossed,
+            both=both.removeprefix("/ask/answer/"),
+            again=again.removeprefix("/a/"),
+            ranges=_release(analyst.done("/tables/new/ranges", table="patients", column="age", epsilon="1")),
+            marginals=_release(
+                analyst.done("/tables/new/marginals", table="patients", columns=["sex", "disease"], epsilon="1")
+            ),
+            tables=_release(owner.done("/tables/new/publish", plan=PLAN, epsilon="2", act="pay")),
+            model=_release(
+                analyst.done(
+                    "/synth/new", table="patients", model="independent", epsilon="1", columns=["sex", "disease"]
+                )
+            ),
+            work=work,
+            survey=survey(place, reports=60),
+            invited=_release(
+                owner.send(
+                    "/survey/new",
+                    question="How tall are you?",
+                    kind="number",
+                    low="120",
+                    high="220",
+                    step="1",
+                    epsilon="2",
+                    tokens="on",
+                )
+            ),
+        )
+        owner.send("/lab/differencing")
+        analyst.send("/budget/requests", table="patients", epsilon="1", why="For the yearly report.")
+        owner.send("/budget/requests/1/decline", word="Next year.")
+        analyst.send("/budget/requests", table="visits", epsilon="2", why="For the quarterly report.")
+        assert analyst.client.get("/admin").status_code == 403  # a denial, for the owner to see
+    return made
+
+
+def survey(place: Place, *, reports: int) -> str:
+    """A survey to which so many people have answered, two of three of them with yes."""
+    with place.hand("owner") as owner:
+        to = owner.send(
+            "/survey/new", question="Did you dance?", kind="choices", choices="yes\nno", epsilon="2", minimum="20"
+        )
+    id_, store = _release(to), surveys_of(place.house.desk).store
+    randomizer = store.survey(id_).randomizer
+    drawn = [randomizer.randomize("no" if n % 3 == 0 else "yes") for n in range(reports)]
+    store.add([Batch(id_, tuple(Sent(secrets.token_bytes(16), report, None) for report in drawn))])
+    return id_
+
+
+def _publish(owner: Hand, release: str) -> None:
+    owner.send(
+        f"/r/{release}/publish",
+        name="Diseases of the clinic",
+        description="How many patients have each disease.",
+        curators="The clinic",
+        region="Nowhere",
+    )
+
+
+def _release(to: str) -> str:
+    return to.partition("#")[0].rpartition("/")[2]
+
+
+def addresses(made: Made) -> Mapping[str, tuple[str, ...]]:
+    """For every page that is got, addresses with sensible parts; by its path in the table of routes."""
+    a, r, t, s = f"/a/{made.answer}", f"/r/{made.answer}", f"/tables/{made.ranges}", f"/synth/{made.model}"
+    found: dict[str, tuple[str, ...]] = {
+        "/": ("/",),
+        "/jump": ("/jump?to=pat",),
+        "/d/{table:path}": ("/d/patients", "/d/wards"),
+        "/ask": ("/ask?sql=SELECT+avg(age)+FROM+patients&by=within&within=2",),
+        "/ask/open": ("/ask/open",),
+        "/ask/answer/{key}": (f"/ask/answer/{made.both}",),
+        "/a": ("/a?table=patients",),
+        "/a/{release}": (f"{a}?confidence=0.5", f"/a/{made.crossed}", f"/a/{made.again}", f"/a/{made.ranges}"),
+        "/budget": ("/budget",),
+        "/log": ("/log?kind=charge",),
+        "/r": ("/r",),
+        "/r/{release}": (r,),
+        "/r/{release}/publish": (f"/r/{made.crossed}/publish",),
+        "/tables": ("/tables",),
+        "/tables/new/histogram": ("/tables/new/histogram?table=patients&columns=disease&epsilon=1",),
+        "/tables/new/ranges": ("/tables/new/ranges?table=patients&column=age&epsilon=1",),
+        "/tables/new/marginals": ("/tables/new/marginals?table=patients&columns=sex&columns=disease&epsilon=1",),
+        "/tables/new/publish": ("/tables/new/publish",),
+        "/tables/reconcile": ("/tables/reconcile?table=patients",),
+        "/tables/underway/{work}": (),
+        "/tables/{release}": (
+            f"{t}?between=20..40&quantiles=0.5",
+            f"/tables/{made.marginals}",
+            f"/tables/{made.tables}",
+        ),
+        "/synth": ("/synth",),
+        "/synth/new": ("/synth/new?table=patients&model=mst&epsilon=1",),
+        "/synth/underway/{work}": (made.work,) if "/underway/" in made.work else (),
+        "/synth/{release}": (s,),
+        "/survey": ("/survey",),
+        "/survey/new": ("/survey/new?question=Which%3F&kind=choices&choices=a%0Ab&epsilon=1",),
+        "/survey/{survey}": (f"/survey/{made.survey}", f"/survey/{made.invited}"),
+        "/survey/{survey}/sheet": (f"/survey/{made.survey}/sheet",),
+        "/api": ("/api",),
+        "/lab": ("/lab",),
+        "/lab/{attack}": ("/lab/differencing", "/lab/reconstruction"),  # one that was run, and one that was not
+        "/learn": ("/learn",),
+        "/learn/{lesson}": tuple(f"/learn/{name}" for name in learning.NAMES),
+        "/login": (),  # leads on, for who is in
+        "/setup/{link}": (),  # has its own test
+        "/me": ("/me",),
+        "/admin": ("/admin",),
+        "/admin/tokens": ("/admin/tokens",),
+        "/admin/denials": ("/admin/denials",),
+        "/admin/routes": ("/admin/routes",),
+    }
+    return found
+
+
+#: Files, and answers for programs: nothing that a browser shows.
+FILES = (
+    "/healthz",
+    "/ask/rows/{table:path}.csv",
+    "/ask/rows/{table:path}.parquet",
+    "/log/ledger.jsonl",
+    "/a/{release}.parquet",
+    "/r/{release}.zip",
+    "/r/{release}/files/{file}",
+    "/tables/{release}/download",
+    "/synth/{release}/sample",
+    "/synth/{release}/model",
+)
+
+
+def pages() -> list[Route]:
+    """Every page that a browser gets."""
+    return [route for route in table() if route.method == "GET" and not route.api and route.path not in FILES]

@@ -1,0 +1,97 @@
+"""From the first link to the first answer, as somebody who has never been here goes."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from browser.console.conftest import Coming, Picture
+from browser.console.place import Place
+
+pytestmark = pytest.mark.xdist_group("console-flows")
+
+WORDS = "several words are easy to keep"
+
+
+def found(page: Page, link: str) -> None:
+    """Become the first owner."""
+    page.goto(f"/setup/{link}")
+    page.get_by_label("Your name").fill("Olga")
+    page.get_by_label("A password").fill(WORDS)
+    page.get_by_label("The same again").fill(WORDS)
+    page.get_by_role("button", name="Begin").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Tables")
+
+
+def add(page: Page, name: str) -> str:
+    """Add an analyst; their first password."""
+    page.get_by_role("link", name="Admin").click()
+    page.get_by_label("Name", exact=True).fill(name)
+    page.get_by_role("button", name="Add").click()
+    expect(page.get_by_role("status")).to_contain_text(f"The password of {name} is")
+    return page.get_by_role("status").locator("code").text_content() or ""
+
+
+def log_in(page: Page, name: str, password: str) -> None:
+    page.get_by_label("Name").fill(name)
+    page.get_by_label("Password").fill(password)
+    page.get_by_role("button", name="Log in").click()
+
+
+def test_first_visit_to_first_answer(coming: Coming, place: Place, picture: Picture) -> None:
+    link = place.house.people.setup.link()
+    with coming(statuses={401, 404}) as page:
+        page.goto("/budget")  # not without a login, which leads back here
+        expect(page).to_have_url(re.compile(r"/login\?next=/budget$"))
+        expect(page.locator("main")).to_contain_text("Nobody may come in yet")
+        found(page, link)
+        page.goto(f"/setup/{link}")  # good for one owner
+        expect(page.get_by_role("heading", level=1)).to_have_text("This link is not good any more")
+        password = add(page, "Ann")
+        page.get_by_role("button", name="Log out").click()
+        log_in(page, "Ann", "not the password")
+        expect(page.get_by_role("alert")).to_have_text("The name or the password is wrong.")
+        log_in(page, "Ann", password)
+        expect(page.locator(".who")).to_contain_text("Ann")
+        expect(page.get_by_role("link", name="Admin")).to_have_count(0)
+        page.get_by_role("navigation", name="Main").get_by_role("link", name="Ask").click()
+        _first_answer(page, picture)
+        page.goto("/")
+        expect(page.locator("main")).to_contain_text("SELECT ward, count(*) AS n")
+        picture(page, "home")
+    assert [charge.analyst for charge in place.house.desk.project.ledger.refresh().charges.values()] == ["Ann"]
+
+
+def _first_answer(page: Page, picture: Picture) -> None:
+    """The price appears before anything is paid, follows what is typed, and the answer tells what it is worth."""
+    question, price = page.get_by_label("Your question, in SQL"), page.locator("#price")
+    expect(price).to_contain_text("epsilon 0.1, delta 0")
+    expect(price).to_contain_text("n: plus or minus")
+    question.fill("SELECT ward, count(*) AS n FROM patients GROUP BY ward")
+    page.get_by_label("Epsilon", exact=True).fill("2")
+    expect(price).to_contain_text("epsilon 2, delta 0")
+    expect(page.locator("#slider-ends")).to_have_text(re.compile(r"more private\s*more exact"))
+    slider = page.get_by_label("Slide between the two")
+    slider.press("End")
+    expect(page.get_by_label("Epsilon", exact=True)).to_have_value("10")
+    slider.press("Home")
+    expect(page.get_by_label("Epsilon", exact=True)).to_have_value("0.001")
+    expect(price).to_contain_text("epsilon 0.001, delta 0")
+    expect(page.locator(".warn, .bad")).to_have_count(0)  # a small epsilon is never a warning
+    page.get_by_label("Plus or minus", exact=True).fill("5")
+    expect(page.get_by_label("by how wrong it may be")).to_be_checked()
+    expect(price).to_contain_text(re.compile(r"plus or minus [345]"))
+    expect(page.get_by_label("Epsilon", exact=True)).to_have_value(re.compile(r"^0\.5"))  # and the slider follows
+    expect(slider).to_have_attribute("aria-valuetext", re.compile(r"^epsilon 0\.5"))
+    expect(page.locator("#confirm")).to_contain_text("charged to Ann")
+    picture(page, "ask")
+    page.get_by_role("button", name="Ask", exact=True).click()
+    expect(page).to_have_url(re.compile(r"/a/r-"))
+    expect(page.locator("main")).to_contain_text("noise intervals")
+    expect(page.locator("main")).not_to_contain_text("confidence interval")
+    expect(page.locator("svg.chart")).to_be_visible()
+    expect(page.get_by_role("group", name="The answer").locator("tbody tr")).to_have_count(5)  # four, and NULL
+    expect(page.locator("#cost + dl")).to_contain_text("discrete Laplace noise")
+    picture(page, "answer")

@@ -1,0 +1,581 @@
+"""Bundles: made of what was released, the same bytes every time, and every changed byte is seen."""
+
+import io
+import json
+import os
+import random
+import shutil
+import zipfile
+from dataclasses import replace
+from fractions import Fraction
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+import yaml as pyyaml
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+import clinic
+import discreet
+from discreet.accounting import events
+from discreet.bundle import make, manifest, signing
+from discreet.bundle.about import NOT_TOLD, About
+from discreet.bundle.chart import chart_of
+from discreet.bundle.claims import claims_of, claims_of_event, loss_of, parameters
+from discreet.bundle.content import commitment, content_of
+from discreet.bundle.page import _cell
+from discreet.bundle.sheet import Sheet
+from discreet.bundle.signing import Signer
+from discreet.bundle.verify import verify
+from discreet.errors import LedgerFault, UsageError
+from discreet.release import ReleaseColumn
+from discreet.synth.kept import keep
+
+SQL = "SELECT disease, count(*) AS n, avg(age) AS a FROM patients GROUP BY disease"
+FILES = {"card.html", "card.yaml", "chart.svg", "data.csv", "data.json", "data.parquet", "manifest.json", "plan.json"}
+HOSTILE = "<script>alert(1)</script>\"': &amp; \\ - #{x}\U0001f600"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A project with one answer, and the files of its bundle."""
+    with pytest.MonkeyPatch.context() as patch:
+        state = tmp_path_factory.mktemp("state")
+        patch.setenv("DISCREET_STATE", str(state))
+        project = clinic.make(tmp_path_factory.mktemp("project"), budget="{ epsilon = 9.0, delta = 1e-6 }")
+        release = project.sql(SQL).ask(epsilon=0.5)
+        yield project, release, make.bundle(project, release.id, About(name="Diseases")), state
+
+
+@pytest.fixture
+def state(made, monkeypatch):
+    monkeypatch.setenv("DISCREET_STATE", str(made[3]))
+
+
+def written(files, folder):
+    make.write(files, folder)
+    return folder
+
+
+def problems(report):
+    return [check.name for check in report.checks if check.holds is False]
+
+
+def test_a_bundle_is_whole_and_says_one_thing(made, tmp_path, state):
+    project, release, files, _ = made
+    assert set(files) == FILES
+    report = verify(written(files, tmp_path / "out"))
+    assert report.sound and report.release == release.id
+    assert [(check.name, check.holds) for check in report.checks] == [
+        (name, True) for name in ("whole", "signed", "cost", "data", "card")
+    ]
+    rows = pyarrow.parquet.read_table(io.BytesIO(files["data.parquet"])).to_pylist()
+    assert [(row["disease"], row["n"], row["a"]) for row in rows] == [tuple(row) for row in release.rows]
+    assert pyarrow.csv.read_csv(io.BytesIO(files["data.csv"])).num_rows == len(release)
+    data = json.loads(files["data.json"])
+    assert data["tables"][0]["rows"] == [list(row) for row in release.rows]
+    assert data["tables"][0]["intervals"] == release.to_data()["intervals"]
+    assert verify(tmp_path / "out", project=project).checks[-1].holds is True
+
+
+def test_the_same_release_gives_the_same_bytes(made, state):
+    project, release, files, _ = made
+    project.sql("SELECT count(*) FROM patients WHERE age < 40").ask(epsilon=0.1)  # the ledger goes on
+    again = make.bundle(discreet.open(project.folder), release.id, About(name="Diseases"))
+    assert again == files
+    assert make.archive(again, name="x") == make.archive(files, name="x")
+
+
+def test_every_changed_byte_is_seen(made, tmp_path):
+    """A byte in every file, at many places: flipped, taken out, put in."""
+    files, chance = made[2], random.Random(9)
+    for name, content in files.items():
+        places = {0, len(content) - 1, *chance.sample(range(len(content)), 12)}
+        if name == "manifest.json":
+            places |= {place for place in range(len(content)) if place % 3 == 0}
+        for place in sorted(places):
+            flipped = bytes([content[place] ^ (1 << chance.randrange(8))])
+            for part in (flipped, b"", content[place : place + 1] * 2):
+                changed = content[:place] + part + content[place + 1 :]
+                folder = tmp_path / "out"
+                make.write(files | {name: changed}, folder)
+                assert not verify(folder).sound, (name, place, part)
+                shutil.rmtree(folder)
+
+
+def test_files_that_are_missing_or_too_many(made, tmp_path):
+    files = made[2]
+    for name in FILES - {"manifest.json"}:
+        few = {key: value for key, value in files.items() if key != name}
+        assert problems(verify(written(few, tmp_path / f"no-{name}"))) == ["whole"]
+    assert problems(verify(written(files | {"more.txt": b"x"}, tmp_path / "more"))) == ["whole"]
+    words = verify(written(files | {"\x1b[2Jx": b"x"}, tmp_path / "escape")).checks[0].words
+    assert "?[2Jx" in words and "\x1b" not in words
+    folder = written(files, tmp_path / "inner")
+    (folder / "folder").mkdir()
+    assert problems(verify(folder)) == ["whole"]
+    folder = written(files, tmp_path / "link")
+    (folder / "data.csv").unlink()
+    (tmp_path / "elsewhere.csv").write_bytes(files["data.csv"])
+    (folder / "data.csv").symlink_to(tmp_path / "elsewhere.csv")
+    assert problems(verify(folder)) == ["whole"]
+    for nothing in (tmp_path / "nothing", tmp_path / "elsewhere.csv", tmp_path):
+        with pytest.raises(UsageError):
+            verify(nothing)
+
+
+def signed_again(files, **changed):
+    """What somebody with a key of their own could make of a bundle."""
+    files = {**files, **changed}
+    told = manifest.read(files["manifest.json"]).manifest
+    digests = {name: manifest.digest(content) for name, content in files.items() if name != "manifest.json"}
+    body = manifest.Manifest(
+        release=told.release, discreet=told.discreet, files=digests, claims=told.claims, ledger=told.ledger
+    )
+    return files | {"manifest.json": body.signed(Signer.here())}
+
+
+def test_another_key_is_told_apart(made, tmp_path):
+    files = made[2]
+    own = verify(written(files, tmp_path / "own")).fingerprint
+    forged = signed_again(files)  # by the key of this test's own state folder
+    report = verify(written(forged, tmp_path / "forged"))
+    assert report.sound and report.fingerprint != own
+    assert problems(verify(tmp_path / "forged", key=own)) == ["signed"]
+    assert verify(tmp_path / "own", key=own).sound
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "problem"),
+    [
+        ("data.csv", b"allergy", b"Allergy", "data"),
+        ("data.json", b'"allergy"', b'"Allergy"', "data"),
+        ("card.yaml", b"epsilon: 0.5", b"epsilon: 0.1", "card"),
+        ("card.html", b'id="claim-epsilon">0.5', b'id="claim-epsilon">0.1', "card"),
+        ("plan.json", b'"scale": "1000/83"', b'"scale": "2000/83"', "cost"),
+        ("plan.json", b'"doubled": false', b'"doubled": true', "cost"),
+        ("plan.json", b'"high": 99', b'"high": 98', "data"),
+    ],
+)
+def test_a_bundle_that_contradicts_itself_fails_even_signed(made, tmp_path, name, old, new, problem):
+    files = made[2]
+    assert old in files[name]
+    forged = signed_again(files, **{name: files[name].replace(old, new, 1)})
+    assert problem in problems(verify(written(forged, tmp_path / "out")))
+
+
+def test_numbers_that_were_not_measured_fail_even_in_all_three_files(made, tmp_path):
+    """Whoever changes a released number everywhere, and signs, is caught by the stored measurement."""
+    project, release, _, _ = made
+    content = content_of(project, release.id)
+    sheet = content.sheets[0]
+    row = (*sheet.rows[0][:1], sheet.rows[0][1] + 1, *sheet.rows[0][2:])
+    lied = replace(sheet, rows=(row, *sheet.rows[1:]))
+    changed = make.files_of(replace(content, sheets=(lied,)), Signer.here())
+    assert problems(verify(written(changed, tmp_path / "out"))) == ["data"]
+
+
+def test_the_ledger_at_hand_says_more(made, tmp_path, state):
+    project, release, files, _ = made
+    folder = written(files, tmp_path / "out")
+    told = manifest.read(files["manifest.json"]).manifest
+    wrong = manifest.Manifest(
+        release=told.release,
+        discreet=told.discreet,
+        files=told.files,
+        claims=told.claims,
+        ledger={**told.ledger, "row": 3},
+    ).signed(Signer.here())
+    (folder / "manifest.json").write_bytes(wrong)
+    assert verify(folder).sound
+    assert problems(verify(folder, project=project)) == ["ledger"]
+    entry = list(project.ledger.entries())[told.ledger["row"] - 1]
+    assert commitment(project.ledger, release.id, entry.digest) == told.ledger["commitment"]
+
+
+def test_no_time_and_no_digest_of_a_row_is_in_a_bundle(made):
+    """A row's digest would tell its time, to whoever tries all times; and times tell how long a count took."""
+    project, _, files, _ = made
+    whole = b"".join(files.values())
+    for entry in project.ledger.entries():
+        assert entry.digest.encode() not in whole and entry.time.encode() not in whole
+        assert entry.time[:19].encode() not in whole
+    assert str(project.folder).encode() not in whole and b"patients.csv" not in whole
+
+
+def test_the_card_is_the_registrys(made):
+    card = pyyaml.safe_load(made[2]["card.yaml"])
+    deployment = card["deployment"]
+    assert list(card) == ["url_slug", "status", "tier", "deployment"]
+    assert list(deployment) == [
+        "product", "dp_flavor", "privacy_loss", "model", "accounting", "implementation", "resources",
+    ]  # fmt: skip
+    assert deployment["dp_flavor"]["name"] == "Pure DP"
+    assert deployment["privacy_loss"]["privacy_parameters"] == {"epsilon": 0.5}
+    assert "adding or removing one row" in deployment["privacy_loss"]["privacy_unit_description"]
+    assert deployment["product"]["name"] == "Diseases"
+    assert deployment["product"]["intended_use"] == NOT_TOLD
+    assert "discrete Laplace noise of scale" in deployment["implementation"]["mechanisms"]
+
+
+def test_a_grant_changes_what_the_card_says(made, tmp_path, state):
+    project, release, files, _ = made
+    assert b"(epsilon 9, delta 1e-06)" in files["card.yaml"]
+    discreet.open(project.folder).grant("patients", epsilon=10)
+    after = make.bundle(discreet.open(project.folder), release.id)
+    assert b"(epsilon 10, delta 1e-06)" in after["card.yaml"]
+
+
+def test_claims_double_where_exact_totals_were_published():
+    event = events.Together(
+        events=(
+            events.Laplace(scale=Fraction(10), l1=1),
+            events.Threshold(scale=Fraction(5), l1=1, delta=Fraction(1, 8)),
+        )
+    )
+    loss = loss_of(event, doubled=True)
+    plain = events.loss(event)
+    assert (loss.epsilon, loss.rho, loss.delta) == (2 * plain.epsilon, 4 * plain.rho, 2 * plain.delta)
+    told = claims_of(release="r", kind="answer", table="t", version=1, unit="one row", event=event, doubled=True)
+    assert told["variant"] == "Approximate DP" and parameters(told) == {"epsilon": 0.6, "delta": 0.25}
+    gaussian = events.Gaussian(sigma2=Fraction(2), l2_squared=1)
+    told = claims_of(release="r", kind="answer", table="t", version=1, unit="one row", event=gaussian, doubled=False)
+    assert told["variant"] == "Zero-concentrated DP" and parameters(told) == {"rho": 0.25}
+
+
+class Tags(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.tags, self.links = [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.links += [value for name, value in attrs if name in ("href", "src", "action") or name.startswith("on")]
+
+
+def test_hostile_names_and_texts_stay_texts(tmp_path):
+    """In a table's, a column's and a category's name, in the question, and in all that people tell."""
+    columns = f"""
+[tables.p.columns]
+x = {{ type = "category", values = [{json.dumps(HOSTILE, ensure_ascii=False)}, "b"] }}
+"""
+    folder = tmp_path / "p"
+    discreet.init(folder)
+    (folder / "p.csv").write_text(f'x\n"{HOSTILE.replace(chr(34), chr(34) * 2)}"\nb\n')
+    text = (folder / "discreet.toml").read_text()
+    text += f'\n[tables.p]\nsource = "p.csv"\nbudget = {{ epsilon = 3.0 }}\n{columns}'
+    (folder / "discreet.toml").write_text(text)
+    project = discreet.open(folder)
+    name = HOSTILE.replace('"', '""')
+    release = project.sql(f'SELECT x AS "{name}", count(*) AS "n{name}" FROM p GROUP BY x').ask(epsilon=1)
+    told = About(**{
+        field: (HOSTILE,) if field in ("curators", "registry_authors") else HOSTILE
+        for field in About().to_data()
+        if field != "publication_date"
+    })  # fmt: skip
+    files = make.bundle(project, release.id, told)
+    assert verify(written(files, tmp_path / "out")).sound
+    card = pyyaml.safe_load(files["card.yaml"])
+    assert card["deployment"]["product"]["name"] == HOSTILE
+    assert card["deployment"]["resources"]["registry_authors"] == [HOSTILE]
+    for page in ("card.html", "chart.svg"):
+        tags = Tags()
+        tags.feed(files[page].decode())
+        assert "script" not in tags.tags and tags.links == []
+        assert b"<script" not in files[page]
+    assert json.loads(files["data.json"])["tables"][0]["columns"][0]["name"] == HOSTILE
+
+
+def test_batches_have_a_sheet_for_each_statement(made, tmp_path, state):
+    project = discreet.open(made[0].folder)
+    answers = project.batch(
+        "SELECT sex, count(*) n FROM patients GROUP BY sex; SELECT sex, avg(age) a FROM patients GROUP BY sex",
+        epsilon=1,
+    )
+    files = make.bundle(project, answers[0].id)
+    assert {"data.csv", "data-2.csv", "data-2.parquet"} <= set(files)
+    assert verify(written(files, tmp_path / "out")).sound
+    sheets = content_of(project, answers[0].id).sheets
+    assert [sheet.rows for sheet in sheets] == [answer.rows for answer in answers]
+
+
+def test_a_second_measurement_goes_along(made, tmp_path, state):
+    project, release, _, _ = made
+    project = discreet.open(project.folder)
+    both = project.again(release.id, epsilon=0.5)
+    files = make.bundle(project, both.id)
+    assert verify(written(files, tmp_path / "out"), project=project).sound
+    assert content_of(project, both.id).sheets[0].rows == both.rows
+    assert release.id in json.loads(files["plan.json"])["payloads"]
+
+
+def test_what_a_second_measurement_is_read_with_is_in_its_loss(made, tmp_path, state):
+    """Its numbers come from both charges, and so does what the card says of them."""
+    project = discreet.open(made[0].folder)
+    first = project.sql("SELECT count(*) AS n FROM patients WHERE age < 30").ask(epsilon=1)
+    both = project.again(first.id, epsilon="0.01")
+    third = project.again(both.id, epsilon="0.01")
+    for release, epsilon in ((first, 1), (both, 1.01), (third, 1.02)):
+        files = make.bundle(project, release.id)
+        card = pyyaml.safe_load(files["card.yaml"])["deployment"]
+        assert card["privacy_loss"]["privacy_parameters"] == {"epsilon": pytest.approx(epsilon, rel=0.01)}
+        assert card["privacy_loss"]["privacy_parameters"]["epsilon"] >= sum(
+            each.cost.epsilon for each in (first, both, third) if each.id in json.loads(files["plan.json"])["payloads"]
+        )
+        assert ("all of them together" in str(card)) == (release is not first)
+        assert verify(written(files, tmp_path / release.id), project=project).sound
+    own = content_of(project, both.id)
+    lie = replace(own, payloads={both.id: own.payloads[both.id].replace(first.id, "")})
+    small = {**own.claims, **claims_of_event(own.event, doubled=False)}
+    for forged in (
+        signed_again(files_claiming(make.files_of(own, Signer.here()), small)),
+        make.files_of(replace(lie, payloads=lie.payloads | {"": own.payloads[first.id]}), Signer.here()),
+    ):
+        folder = written(forged, tmp_path / f"forged{len(list(tmp_path.iterdir()))}")
+        assert not verify(folder, project=project).sound
+    assert problems(verify(tmp_path / "forged3")) == ["cost", "card"]
+
+
+def files_claiming(files, claims):
+    """The files with other claims in the manifest."""
+    told = replace(manifest.read(files["manifest.json"]).manifest, claims=claims)
+    return files | {"manifest.json": told.signed(Signer.here())}
+
+
+def stranger():
+    return Signer(Ed25519PrivateKey.generate())
+
+
+def test_a_stranger_with_numbers_of_their_own_is_told_beside_the_project(made, tmp_path, state, monkeypatch):
+    """Whatever Discreet the bundle says it was made by."""
+    project, release, _, _ = made
+    true = content_of(project, release.id)
+    sheet = true.sheets[0]
+    lie = replace(true, sheets=(replace(sheet, rows=tuple((row[0], 666, row[2]) for row in sheet.rows)),))
+    for version in ("9.9", discreet.__version__):
+        monkeypatch.setattr(make, "__version__", version)
+        folder = written(make.files_of(lie, stranger()), tmp_path / f"stranger {version}")
+        assert problems(verify(folder, project=project)) == ["signed"]
+        theirs = verify(folder)
+        assert theirs.sound == (version == "9.9") and not theirs.expected
+        assert theirs.open == (("data",) if version == "9.9" else ())
+        folder = written(make.files_of(lie, Signer.here()), tmp_path / f"own {version}")
+        assert not verify(folder, project=project).sound
+        honest = written(make.files_of(true, Signer.here()), tmp_path / f"honest {version}")
+        report = verify(honest, project=project)
+        assert report.sound and report.open == () and report.expected and report.checks[-1].name == "ledger"
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        {"unit_words": "one household of at most 10 people"},
+        {"doubled": True},
+        {"guarantee": 1},
+        {"spent": Fraction(1, 1000)},
+        {"text": "SELECT 1"},
+        {"schemas": {}},
+        {"warnings": ("none",)},
+        {"invariants": ("rows",)},
+        {"day": "2020-01-01"},
+        {"as_of": 1},
+        {"publics": ("wards",)},
+        {"version": 2},
+    ],
+)
+def test_nothing_but_what_the_ledger_tells_passes_beside_the_project(made, tmp_path, state, lie, monkeypatch):
+    """Even under the right key, and whichever Discreet it names: everything in a bundle is told anew by the ledger."""
+    project, release, _, _ = made
+    true = content_of(project, release.id, About(name="N"))
+    assert verify(written(make.files_of(true, Signer.here()), tmp_path / "true"), project=project).sound
+    if "guarantee" in lie:
+        lie = {"guarantee": replace(true.guarantee, epsilon=true.guarantee.epsilon / 1000)}
+    if "schemas" in lie:
+        other = json.loads(json.dumps(dict(true.schemas)).replace("99", "98"))
+        assert other != true.schemas
+        lie = {"schemas": other}
+    for version in (discreet.__version__, *(() if "warnings" in lie else ("9.9",))):  # another may word them otherwise
+        monkeypatch.setattr(make, "__version__", version)
+        forged = make.files_of(replace(true, **lie), Signer.here())
+        assert not verify(written(forged, tmp_path / f"lie {version}"), project=project).sound
+
+
+def test_words_of_a_card_are_the_ledgers(made, tmp_path, state):
+    project, _, files, _ = made
+    changed = files["card.html"].replace(b"are not trusted", b"are trusted")
+    assert changed != files["card.html"]
+    report = verify(written(signed_again(files, **{"card.html": changed}), tmp_path / "out"), project=project)
+    assert problems(report) == ["ledger"] and "card.html" in report.checks[-1].words
+
+
+def test_what_was_true_before_an_exact_total_is_told_as_open(tmp_path):
+    project = clinic.make(tmp_path / "p", budget="{ epsilon = 9.0, delta = 1e-6 }")
+    release = project.sql("SELECT count(*) AS n FROM patients").ask(epsilon=1)
+    old = written(make.bundle(project, release.id), tmp_path / "old")
+    assert verify(old, project=project).open == ()
+    project.ledger.invariant("patients", 1, words="rows in all")
+    report = verify(old, project=project)
+    assert report.sound and report.open == ("ledger",) and "changed since" in report.checks[-1].words
+    new = verify(written(make.bundle(project, release.id), tmp_path / "new"), project=project)
+    assert new.sound and new.open == ()
+    lie = replace(content_of(project, release.id), doubled=False, invariants=())
+    assert not verify(written(make.files_of(lie, Signer.here()), tmp_path / "lie"), project=project).sound
+
+
+def test_a_project_with_another_ledger_says_nothing_of_the_numbers_and_wants_the_key_named(made, tmp_path, state):
+    files = made[2]
+    folder = written(files, tmp_path / "out")
+    other = clinic.make(tmp_path / "p")
+    key = verify(folder).fingerprint
+    report = verify(folder, key=key, project=other)
+    assert report.sound and report.open == () and report.checks[-1].name == "card"
+    forged = written(make.files_of(content_of(made[0], made[1].id), stranger()), tmp_path / "forged")
+    assert problems(verify(forged, project=other)) == ["signed"]
+
+
+def test_an_older_version_can_still_be_bundled(tmp_path):
+    project = clinic.make(tmp_path / "p")
+    release = project.sql(SQL).ask(epsilon=0.5)
+    (tmp_path / "p" / "discreet.toml").write_text(
+        (tmp_path / "p" / "discreet.toml").read_text().replace("high = 99", "high = 50")
+    )
+    project = discreet.open(tmp_path / "p")
+    project.refresh("patients")
+    files = make.bundle(project, release.id)
+    assert verify(written(files, tmp_path / "out")).sound
+    assert content_of(project, release.id).sheets[0].rows == release.rows
+
+
+def test_ranges_marginals_and_models(made, tmp_path, state):
+    project = discreet.open(made[0].folder)
+    project.histogram("patients", "sex").ask(epsilon=0.2)
+    read = project.ranges("patients", "age", epsilon=0.3, seconds=0.1)
+    ranges = read.release
+    cells = content_of(project, ranges).sheets[0]
+    assert [column.name for column in cells.columns] == ["low", "high", "rows"] and len(cells.rows) == 100
+    assert cells.rows[30] == (30, 30, read.between(30, 30).value)
+    assert cells.intervals[30][2] == read.between(30, 30).interval
+    marginals = project.marginals("patients", ["sex", "disease"], epsilon=0.3).release
+    model = project.synthesize("patients", epsilon=1, model="independent", columns=["sex", "disease"])
+    keep(project.folder, model)
+    for number, id_ in enumerate((ranges, marginals, model.card.release)):
+        files = make.bundle(project, id_)
+        report = verify(written(files, tmp_path / str(number)), project=project)
+        assert report.sound, report
+        assert make.bundle(project, id_) == files
+    card = pyyaml.safe_load(files["card.yaml"])
+    assert card["deployment"]["product"]["data_product_type"] == "Synthetic data"
+    assert set(json.loads(files["data.json"])["tables"][0]["rows"][0]) <= {"F", "M", *clinic_diseases(), None}
+
+
+def clinic_diseases():
+    return {"allergy", "flu", "measles", "mumps"}
+
+
+def test_public_tables_are_not_carried_along_and_that_is_said(tmp_path):
+    project = clinic.make(tmp_path / "p")
+    (tmp_path / "p" / "wards.csv").write_text("disease,ward\nflu,north\nmumps,south\n")
+    text = (tmp_path / "p" / "discreet.toml").read_text()
+    text += (
+        '\n[tables.wards]\nsource = "wards.csv"\npublic = true\n'
+        '[tables.wards.columns]\ndisease = { type = "category", values = ["allergy", "flu", "measles", "mumps"] }\n'
+        'ward = { type = "category", values = ["north", "south"] }\n'
+    )
+    (tmp_path / "p" / "discreet.toml").write_text(text)
+    project = discreet.open(tmp_path / "p")
+    release = project.sql(
+        "SELECT ward, count(*) n FROM patients JOIN wards ON patients.disease = wards.disease GROUP BY ward"
+    ).ask(epsilon=0.5)
+    report = verify(written(make.bundle(project, release.id), tmp_path / "out"))
+    assert report.sound and [check.holds for check in report.checks if check.name == "data"] == [None]
+
+
+def test_archives_are_checked_as_folders_are(made, tmp_path):
+    files = made[2]
+    packed = tmp_path / "bundle.zip"
+    packed.write_bytes(make.archive(files, name="bundle"))
+    assert verify(packed).sound
+    with zipfile.ZipFile(packed, "a") as archive, pytest.warns(UserWarning, match="Duplicate name"):
+        archive.writestr("bundle/data.csv", b"other")
+    assert problems(verify(packed)) == ["whole"]
+    (tmp_path / "bad.zip").write_bytes(b"PK\x03\x04 and nothing else")
+    with pytest.raises(UsageError):
+        verify(tmp_path / "bad.zip")
+
+
+def test_the_key_is_made_once_and_belongs_to_its_owner(tmp_path, state_folder):
+    first = Signer.here()
+    assert Signer.here().public == first.public
+    path = signing.place()
+    assert state_folder in path.parents and path.stat().st_mode & 0o777 == 0o600
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+    assert [each.name for each in path.parent.iterdir()] == ["key"]
+    assert signing.signed(b"x", signature=first.sign(b"x"), public=first.public)
+    assert not signing.signed(b"y", signature=first.sign(b"x"), public=first.public)
+    assert signing.read_fingerprint(signing.fingerprint(first.public).upper()) == signing.fingerprint(first.public)
+    with pytest.raises(UsageError):
+        signing.read_fingerprint(signing.fingerprint(first.public)[:32])
+    path.write_bytes(b"short")
+    with pytest.raises(LedgerFault):
+        Signer.here()
+
+
+def test_the_state_folder_is_never_the_projects(tmp_path, monkeypatch):
+    project = clinic.make(tmp_path / "p")
+    release = project.sql("SELECT count(*) FROM patients").ask(epsilon=0.1)
+    monkeypatch.setenv("DISCREET_STATE", str(tmp_path / "p" / "state"))
+    with pytest.raises(UsageError):
+        make.bundle(project, release.id)
+    assert not (tmp_path / "p" / "state").exists()
+
+
+def test_what_people_tell_is_checked(tmp_path):
+    (tmp_path / "about.toml").write_text('name = "N"\ncurators = ["A", "B"]\npublication_date = 2026-03-01\n')
+    told = About.read(tmp_path / "about.toml")
+    assert (told.name, told.curators, told.publication_date) == ("N", ("A", "B"), "2026-03-01")
+    assert About.from_data(told.to_data()) == told
+    for bad in ({"nam": "x"}, {"name": 3}, {"curators": "x"}, {"name": "\x07"}, {"publication_date": "soon"}, [1]):
+        with pytest.raises(UsageError):
+            About.from_data(bad)
+    with pytest.raises(UsageError):
+        About(description="x" * 5000)
+
+
+def test_unknown_releases(made, state):
+    with pytest.raises(UsageError, match="no release"):
+        make.bundle(made[0], "r-nothing")
+
+
+def test_a_full_folder_is_not_written_to(made, tmp_path):
+    (tmp_path / "mine").write_text("x")
+    with pytest.raises(UsageError, match="not empty"):
+        make.write(made[2], tmp_path)
+    assert os.listdir(tmp_path) == ["mine"]
+
+
+def test_a_chart_draws_what_the_sheet_holds():
+    columns = (ReleaseColumn(name="a", kind="key"), ReleaseColumn(name="b", kind="key"))
+    number = ReleaseColumn(name="n", kind="noisy")
+    rows = (("x", None, 10), ("y", True, 2), ("z", 1, None), ("w", 1, 10**400))
+    ends = ((None, None, (5, 15)), (None, None, (-8, 12)), (None, None, None), (None, None, None))
+    text = chart_of(Sheet(columns=(*columns, number), rows=rows, intervals=ends), title="T")
+    root = ElementTree.fromstring(text)
+    kinds = [each.get("class", "") for each in root.iter("{http://www.w3.org/2000/svg}rect")]
+    assert kinds == ["chart-bar", "chart-bar chart-drowned"]
+    assert "T: n" in text and "x, NULL" in text and "y, True" in text and "z, 1" not in text
+    assert text == chart_of(Sheet(columns=(*columns, number), rows=rows, intervals=ends), title="T")
+    none = chart_of(Sheet(columns=columns, rows=(("x", "y"),), intervals=((None, None),)), title="T")
+    assert "There is nothing to show" in none and ElementTree.fromstring(none) is not None
+
+
+def test_an_average_that_says_nothing_is_grey_on_the_card_and_in_the_chart():
+    """By the same rule as everywhere: its interval is all that is declared."""
+    for bounds, grey in (((0.0, 110.0), True), (None, False)):
+        columns = (ReleaseColumn(name="k", kind="key"), ReleaseColumn(name="a", kind="derived", bounds=bounds))
+        rows, intervals = [("x", 110.0), ("y", 60.0)], [(None, (0.0, 110.0)), (None, (55.0, 65.0))]
+        sheet = Sheet.from_data(json.loads(json.dumps(Sheet.of(columns, rows, intervals).to_data())))
+        cells = [_cell(sheet, row, 1) for row in (0, 1)]
+        assert ['class="drowned"' in each for each in cells] == [grey, False]
+        assert ("chart-bar chart-drowned" in chart_of(sheet, title="t")) == grey

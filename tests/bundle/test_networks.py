@@ -1,0 +1,230 @@
+"""Bundles of networks: the card says what is public, who is counted and which limit held; what failed has none."""
+
+import json
+
+import pytest
+import yaml as pyyaml
+
+import clinic
+import discreet
+from discreet.bundle import content, make
+from discreet.bundle.content import content_of
+from discreet.bundle.verify import verify
+from discreet.curator import Curator
+from discreet.errors import QueryFailed, UsageError
+from discreet.graph import steps
+from graph.friends import make as make_friends
+from graph.friends import make_persons
+
+
+def card_of(project, release):
+    return pyyaml.safe_load(make.bundle(project, release)["card.yaml"])["deployment"]
+
+
+def unprotected(project, release):
+    return card_of(project, release)["dp_flavor"]["unprotected_quantities"]
+
+
+def checked(project, release, folder):
+    """The bundle alone, and beside its project: nothing is wrong, and nothing stays open."""
+    make.write(make.bundle(project, release), folder)
+    for report in (verify(folder), verify(folder, project=project)):
+        assert report.sound and report.open == (), report
+
+
+def test_a_public_table_of_nodes_is_not_protected_and_the_card_says_so(tmp_path):
+    project = make_friends(tmp_path / "p")
+    alone, net = project.graph("friends"), project.graph("friends", nodes="people", by="colour")
+    for each in (net.stats(epsilon=1).release, net.synth(epsilon=1).card.release):
+        assert unprotected(project, each) == "everything that the public table people says"
+        assert "people" not in content_of(project, each).schemas
+        checked(project, each, tmp_path / each)
+    for each in (alone.stats(epsilon=1).release, alone.synth(epsilon=1).card.release):
+        assert unprotected(project, each) == "none"
+        checked(project, each, tmp_path / each)
+
+
+def test_the_table_whose_persons_are_counted_is_in_the_domain(tmp_path):
+    project = make_persons(tmp_path / "p")
+    net = project.graph("ties", nodes="members")
+    made = [net.stats(epsilon=1).release, net.synth(epsilon=1).card.release]
+    (tmp_path / "p" / "members.csv").write_text("id,colour\np1,red\n")
+    project = discreet.open(tmp_path / "p")
+    project.refresh("members")  # a newer version is not the one that was counted
+    for each in made:
+        card = card_of(project, each)
+        assert (
+            "ties (version 1: the ends from and to), members (version 1: colour)." in card["dp_flavor"]["data_domain"]
+        )
+        assert card["dp_flavor"]["unprotected_quantities"] == "none"
+        assert "With a person go their rows of members too." in card["privacy_loss"]["privacy_unit_description"]
+        checked(project, each, tmp_path / each)
+    alone = card_of(project, project.graph("ties").stats(epsilon=1).release)
+    assert "members" not in str(alone)
+
+
+def test_a_declared_limit_of_edges_is_laid_on_when_a_question_counts(tmp_path):
+    project = make_persons(tmp_path / "p")
+    card = card_of(project, project.graph("ties").stats(epsilon=1).release)
+    line = card["implementation"]["pre_processing_eda_hyperparameter_tuning"]
+    assert "before any question" not in line and "when a question counts" in line
+    assert "8 edges, by the declaration" in line and "chosen" not in line
+    assert "A person counts with at most 8 edges." in card["privacy_loss"]["privacy_unit_description"]
+
+
+def test_a_limit_that_was_chosen_is_on_the_card(tmp_path):
+    project = make_persons(tmp_path / "p", limit="")
+    net = project.graph("ties", nodes="members")
+    stats, fitted = net.stats(epsilon=1), net.synth(epsilon=1)
+    for release, limit in ((stats.release, stats.limit), (fitted.card.release, fitted.measured.limit)):
+        card = card_of(project, release)
+        most = "1 edge" if limit == 1 else f"{limit} edges"
+        line = card["implementation"]["pre_processing_eda_hyperparameter_tuning"]
+        assert f"{most}, chosen by the exponential mechanism" in line and "before any question" not in line
+        assert f"A person counts with at most {most}." in card["privacy_loss"]["privacy_unit_description"]
+    persons = card_of(project, net.stats(epsilon=1, only="nodes").release)  # no edge is counted: there is no limit
+    assert "at most" not in persons["privacy_loss"]["privacy_unit_description"]
+    assert "chosen" not in persons["implementation"]["pre_processing_eda_hyperparameter_tuning"]
+
+
+def test_a_table_of_persons_is_still_cut_before_any_question(tmp_path):
+    project = make_persons(tmp_path / "p")
+    card = card_of(project, project.sql("SELECT count(*) AS n FROM members").ask(epsilon=1).id)
+    assert "cut to their limit of rows before any question" in str(card["implementation"])
+    assert "A person counts with at most one row." in card["privacy_loss"]["privacy_unit_description"]
+
+
+def test_releases_that_were_stored_without_names_still_read(tmp_path, monkeypatch):
+    """And do not say that nothing is public where something was."""
+    project = make_friends(tmp_path / "p")
+    known = content._payloads
+
+    def older(ledger, release):
+        found = known(ledger, release)
+        told = json.loads(found[release])
+        kept = {name: part for name, part in told.items() if name not in ("public", "counted", "counted_version")}
+        assert kept != told
+        return {**found, release: json.dumps(kept)}
+
+    monkeypatch.setattr(content, "_payloads", older)
+    for nodes, words in (("people", "everything that the public table of its nodes says"), (None, "none")):
+        net = project.graph("friends", nodes=nodes)
+        for each in (net.stats(epsilon=1).release, net.synth(epsilon=1).card.release):
+            assert unprotected(project, each) == words
+
+
+def broken(*ignored):
+    raise MemoryError
+
+
+def stopped(*ignored):
+    raise KeyboardInterrupt
+
+
+def last(project):
+    return list(project.ledger.refresh().charges)[-1]
+
+
+@pytest.mark.parametrize("verb", ["stats", "synth"])
+def test_what_failed_in_its_draw_is_no_release(tmp_path, monkeypatch, verb):
+    project = make_friends(tmp_path / "p")
+    net = project.graph("friends")
+    with monkeypatch.context() as patch:
+        patch.setattr(steps, "applied", broken)
+        with pytest.raises(QueryFailed):
+            getattr(net, verb)(epsilon=1)
+    failed = last(project)
+    assert "(charged, and failed)" in project.recalled(failed).words
+    with pytest.raises(UsageError, match="no whole answer") as refused:
+        make.bundle(project, failed)
+    assert "--fresh" in refused.value.hint
+    getattr(net, verb)(epsilon=1, fresh=True)
+    whole = last(project)
+    assert whole != failed and "charged, and" not in project.recalled(whole).words
+    checked(project, whole, tmp_path / "out")
+
+
+@pytest.mark.parametrize("drawn", range(4))
+def test_what_died_between_its_steps_is_no_release_until_it_is_whole(tmp_path, monkeypatch, drawn):
+    """A process that died stored all steps that it took, and not all that there are: measured, triangles, wedges."""
+    project = make_friends(tmp_path / "p")
+    net, taken = project.graph("friends"), []
+    step = steps.Steps.step
+
+    def dies(self, *parts, **named):
+        if len(taken) == drawn:
+            raise KeyboardInterrupt
+        taken.append(self.id)
+        return step(self, *parts, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(steps.Steps, "step", dies)
+        if drawn < 3:
+            with pytest.raises(KeyboardInterrupt):
+                net.stats(epsilon=1)
+        else:
+            net.stats(epsilon=1)
+    begun = last(project)
+    if drawn < 3:
+        assert "(charged, and not measured to its end)" in project.recalled(begun).words
+        with pytest.raises(UsageError, match="no whole answer") as refused:
+            content_of(project, begun)
+        assert "costs nothing more" in refused.value.hint
+    assert net.stats(epsilon=1).release == begun
+    assert project.recalled(begun).words == "statistics of a network"
+    checked(project, begun, tmp_path / "out")
+
+
+def test_a_limit_without_its_numbers_is_no_release(tmp_path, monkeypatch):
+    project = make_persons(tmp_path / "p", limit="")
+    net = project.graph("ties", nodes="members")
+    for verb in ("stats", "synth"):
+        with monkeypatch.context() as patch:
+            patch.setattr(steps.Drawing, "persons", stopped)
+            with pytest.raises(KeyboardInterrupt):
+                getattr(net, verb)(epsilon=1)
+        begun = last(project)
+        with pytest.raises(UsageError, match="no whole answer"):
+            content_of(project, begun)
+        getattr(net, verb)(epsilon=1)
+        checked(project, begun, tmp_path / verb)
+
+
+def test_a_bundle_of_what_failed_does_not_pass_beside_the_project(tmp_path, monkeypatch):
+    """Whoever made one before this was refused."""
+    project = make_friends(tmp_path / "p")
+    with monkeypatch.context() as patch:
+        patch.setattr(steps, "applied", broken)
+        with pytest.raises(QueryFailed):
+            project.graph("friends").stats(epsilon=1)
+    with monkeypatch.context() as patch:
+        patch.setattr(content, "refuse_unmeasured", lambda *ignored: None)
+        make.write(make.bundle(project, last(project)), tmp_path / "out")
+    report = verify(tmp_path / "out", project=project)
+    assert not report.sound and report.checks[-1].name == "ledger"
+
+
+def test_what_is_no_question_in_sql_is_not_measured_again(tmp_path):
+    friends, patients = make_friends(tmp_path / "p"), clinic.make(tmp_path / "clinic")
+    net = friends.graph("friends")
+    made = [
+        (friends, net.stats(epsilon=1).release, "statistics of a network"),
+        (friends, net.synth(epsilon=1).card.release, "a model of a network"),
+        (patients, patients.ranges("patients", "age", epsilon=0.3, seconds=0.1).release, "the intervals and quantiles"),
+    ]
+    for project, release, words in made:
+        charges = len(project.ledger.refresh().charges)
+        with pytest.raises(UsageError, match=f"release {release} is {words}") as refused:
+            project.again(release, epsilon="0.1")
+        assert "--fresh" in refused.value.hint
+        assert len(project.ledger.refresh().charges) == charges
+
+
+def test_ranges_that_failed_are_no_release_either(tmp_path, monkeypatch):
+    project = clinic.make(tmp_path / "p")
+    with monkeypatch.context() as patch:
+        patch.setattr(Curator, "add", broken)
+        with pytest.raises(QueryFailed):
+            project.ranges("patients", "age", epsilon="0.3", seconds=0.1)
+    with pytest.raises(UsageError, match="no whole answer"):
+        content_of(project, last(project))

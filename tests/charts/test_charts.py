@@ -1,0 +1,456 @@
+"""Charts: well-formed, true to their numbers, safe whatever their labels are."""
+
+import math
+import re
+from datetime import date, datetime, timedelta, timezone
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from discreet import charts
+from discreet.charts import Bar, Density, Heat, Mark, Point, Series, Step, heat, moments, svg
+from discreet.charts.scale import Scale, span, widened
+
+NAME = "{http://www.w3.org/2000/svg}"
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "\"' onload='alert(1)",
+    "]]>&amp;<!--",
+    "a\x00b\x0b\ud800c\uffff",
+    "</title></svg><img src=x onerror=alert(1)>",
+    "{{ 7 * 7 }}",
+    "right\u202eot tfel",
+    "",
+    " \n\t ",
+    "url(#x)",
+    "長" * 300,
+)
+
+
+def read(markup):
+    """The chart as an XML parser sees it."""
+    return ElementTree.fromstring(str(markup))
+
+
+def found(root, kind, word=""):
+    return [each for each in root.iter(f"{NAME}{kind}") if word in each.get("class", "").split() or not word]
+
+
+def texts(root):
+    return ["".join(each.itertext()) for each in root.iter(f"{NAME}text")]
+
+
+def bar(label, value, noise=10, **more):
+    return Bar(label=label, value=value, low=value - noise, high=value + noise, **more)
+
+
+def every(label="a", name=""):
+    """One of each chart, with a label everywhere that a label can be."""
+    when = datetime(2026, 1, 1)
+    return [
+        charts.bars([bar(label, 50), bar("b" * 90, 20)], title=label, name=name and f"{name}-a"),
+        charts.bars([bar(label, 50), bar("b", -20)], title=label, name=name and f"{name}-b"),
+        charts.lines(
+            [
+                Series(name=label, points=(Point(x=1, value=2, low=1, high=3), Point(x=2, value=4, low=3, high=5))),
+                Series(name="other", points=(Point(x=1, value=2), Point(x=2, value=None), Point(x=3, value=1))),
+            ],
+            title=label,
+            across=label,
+            up=label,
+            name=name and f"{name}-c",
+        ),
+        charts.heatmap(
+            [Heat(row=label, column="x", value=3), Heat(row="other", column=label, value=-3, drowned=True)],
+            title=label,
+            rows=label,
+            columns=label,
+            name=name and f"{name}-d",
+        ),
+        charts.burn_down(
+            [
+                Step(when=when, remaining=2, limit=3, who=label),
+                Step(when=when + timedelta(days=9), remaining=1, limit=3, who="other"),
+            ],
+            title=label,
+            unit=label,
+            name=name and f"{name}-e",
+        ),
+        charts.distribution(
+            title=label,
+            draws=[1, 2, 3],
+            densities=[Density(kind="gaussian", centre=0, scale=1, name=label)],
+            marks=[Mark(at=1, name=label)],
+            across=label,
+            name=name and f"{name}-f",
+        ),
+    ]
+
+
+@pytest.mark.parametrize("label", HOSTILE)
+def test_hostile_labels_are_text(label):
+    for chart in every(label):
+        root = read(chart)
+        kinds = {each.tag.removeprefix(NAME) for each in root.iter()}
+        assert kinds <= {
+            "svg", "title", "desc", "g", "rect", "line", "text", "polyline", "polygon", "circle", "defs", "pattern", "path",
+        }  # fmt: skip
+        for each in root.iter():
+            assert not {name for name in each.attrib if name.startswith("on") or name in ("style", "href")}
+        assert "\u202e" not in str(chart) and "\x00" not in str(chart)
+
+
+def test_a_label_is_found_again():
+    root = read(charts.bars([bar("<b>&\"'", 50), bar("other", 20)], title="Titles & <all>"))
+    assert "<b>&\"'" in texts(root)
+    assert root.find(f"{NAME}title").text == "Titles & <all>"
+
+
+def test_a_chart_is_a_picture_with_a_title_and_a_description():
+    for chart in every():
+        root = read(chart)
+        told = root.get("aria-labelledby").split()
+        ids = {each.get("id"): each for each in root.iter() if each.get("id")}
+        assert root.get("role") == "img" and [ids[one].tag for one in told] == [f"{NAME}title", f"{NAME}desc"]
+        assert all(ids[one].text for one in told)
+        assert root.get("width") is None and root.get("viewBox").startswith("0 0 400 ")
+
+
+def test_ids_are_each_charts_own():
+    page = "".join(map(str, every() + every()))
+    ids = re.findall(r' id="([^"]+)"', page)
+    assert len(ids) == len(set(ids)) > 20
+    for wanted in re.findall(r"url\(#([^)]+)\)", page) + " ".join(re.findall(r'labelledby="([^"]+)"', page)).split():
+        assert wanted in ids
+
+
+def test_a_named_chart_is_the_same_each_time():
+    assert every(name="one") == every(name="one")
+    with pytest.raises(ValueError, match="not a name"):
+        charts.bars([], title="", name='x" onload="')
+
+
+def test_classes_have_rules_and_nothing_else_says_how_it_looks():
+    sheet = (Path(charts.__file__).parents[1] / "console" / "static" / "charts.css").read_text()
+    known = set(re.findall(r"\.(chart[a-z0-9-]*)", sheet))
+    starts = tuple(re.findall(r'\[class\^="([^"]+)"\]', sheet))
+    plain = {"chart-label", "chart-number", "chart-less-4", "chart-more-4"}
+    people = [
+        Step(when=datetime(2026, 1, 1 + place), remaining=9 - place, limit=10, who=str(place)) for place in range(9)
+    ]
+    many = [*every(), charts.burn_down(people, title="many"), charts.bars([Bar(label=None, value=None)], title="none")]
+    for chart in many:
+        for each in read(chart).iter():
+            for word in each.get("class", "").split():
+                assert word in known | plain or word.startswith(starts), word
+            assert each.get("fill", "none") in ("none",) or each.get("fill").startswith("url(#chart-")
+
+
+def test_bars_lie_where_labels_are_long_and_are_true_to_their_numbers():
+    given = [bar("a department with a long name", 100, 20), bar("other", -30, 20), bar("third", 60.5, 7.25)]
+    root = read(charts.bars(given, title="departments"))
+    rects, rules = found(root, "rect", "chart-bar"), found(root, "line", "chart-whisker")
+    ends = widened(span([120, -50], zero=True), about=4)
+    zero = float(rects[0].get("x"))
+    scale_of = (float(rects[0].get("width"))) / 100
+    assert float(rects[1].get("x")) + float(rects[1].get("width")) == pytest.approx(zero, abs=0.02)
+    assert float(rects[1].get("width")) == pytest.approx(30 * scale_of, abs=0.02)
+    assert float(rects[2].get("width")) == pytest.approx(60.5 * scale_of, abs=0.02)
+    for place, each in enumerate(given):
+        low, high = (float(rules[3 * place].get(end)) for end in ("x1", "x2"))
+        assert (low - zero, high - zero) == pytest.approx((each.low * scale_of, each.high * scale_of), abs=0.02)
+    assert ends[0] <= -50 and ends[1] >= 120
+    assert "100 ± 20" in texts(root) and "-30 ± 20" in texts(root)
+
+
+def test_upright_bars_are_true_to_their_numbers():
+    given = [bar("a", 100, 20), bar("b", -30, 20)]
+    root = read(charts.bars(given, title="letters"))
+    rects, rules = found(root, "rect", "chart-bar"), found(root, "line", "chart-whisker")
+    scale = Scale(low=-50, high=150, start=178, end=10)
+    assert float(rects[0].get("y")) == pytest.approx(scale.at(100), abs=0.01)
+    assert float(rects[0].get("height")) == pytest.approx(scale.at(0) - scale.at(100), abs=0.01)
+    assert float(rects[1].get("y")) == pytest.approx(scale.at(0), abs=0.01)
+    assert [float(rules[0].get(end)) for end in ("y1", "y2")] == pytest.approx([scale.at(80), scale.at(120)], abs=0.01)
+
+
+def test_a_whisker_below_zero_takes_little_of_the_chart():
+    """Noise around 0 reaches below it nearly always; a whole step of the axis for that would be a chart of nothing."""
+    root = read(charts.bars([bar("a", 80), bar("b", 2, noise=5)], title="t"))
+    assert texts(root)[:3] == ["0", "50", "100"]
+    heights = sorted(
+        float(line.get("y1")) for line in found(root, "line", "chart-rule") + found(root, "line", "chart-zero-line")
+    )
+    whisker = max(float(line.get("y2")) for line in found(root, "line", "chart-whisker"))
+    assert whisker > heights[-1] > 0.85 * (heights[-1] - heights[0]) + heights[0]
+    assert whisker - heights[-1] < 0.1 * (heights[-1] - heights[0])
+    both = read(charts.bars([bar("a", 80), bar("b", -60)], title="t"))
+    assert "-100" in texts(both) or "-50" in texts(both)  # what is drawn below has its numbers
+
+
+def test_of_many_bars_the_largest_are_drawn_and_the_rest_counted():
+    given = [bar(f"group {place}", (place * 37) % 101) for place in range(100)]
+    root = read(charts.bars(given, title="many"))
+    drawn = [each for each in texts(root) if each.startswith("group")]
+    best = sorted(given, key=lambda each: -each.value)[:40]
+    assert sorted(drawn) == sorted(each.label for each in best)
+    assert drawn == [each.label for each in given if each in best], "in their own order"
+    assert "… 60 more" in texts(root)
+    assert "60 more are not drawn" in root.find(f"{NAME}desc").text
+    assert "more" not in " ".join(texts(read(charts.bars(given[:40], title="forty"))))
+
+
+def test_drowned_bars_and_keys_that_are_no_text_are_marked():
+    given = [bar(None, 5, drowned=True), bar(True, 50), bar(date(2026, 2, 1), 40), bar("NULL", 30)]
+    root = read(charts.bars(given, title="keys"))
+    assert [("chart-drowned" in each.get("class")) for each in found(root, "rect", "chart-bar")] == [True, *[False] * 3]
+    assert [each.text for each in found(root, "text", "chart-null")] == ["NULL", "true"]
+    assert "2026-02-01" in texts(root)
+    assert "(drowned in noise)" in str(charts.bars(given, title="keys"))
+
+
+def test_no_more_digits_than_the_noise_leaves():
+    root = read(charts.bars([bar("x" * 80, 1234.5678, 12.3456)], title="digits"))
+    assert any(each.endswith("± 13") for each in texts(root))
+    root = read(charts.bars([Bar(label="x" * 80, value=7, text="7 ± ?")], title="digits"))
+    assert "7 ± ?" in texts(root)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        [],
+        [Bar(label="one", value=5)],
+        [Bar(label="none", value=None)],
+        [bar(place, 0, 0) for place in range(5)],
+        [bar("huge", 1e300, 1e299), bar("small", 1)],
+        [bar("huge", 10**300, 10**299), bar("least", -(10**300), 10**299)],
+        [bar("tiny", 5e-324, 0)],
+        [bar("x", 1.7e308, 0), bar("y", -1.7e308, 0)],
+    ],
+)
+def test_extremes_of_bars(given):
+    root = read(charts.bars(given, title="extremes"))
+    for each in root.iter():
+        for name in ("x", "y", "width", "height", "x1", "x2", "y1", "y2"):
+            value = float(each.get(name, 0))
+            assert math.isfinite(value) and -1 <= value <= 2000
+    assert given or "There is nothing to show." in texts(root)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: bar("a", math.nan),
+        lambda: Bar(label="a", value=1, low=2, high=1),
+        lambda: Bar(label="a", value=1, low=2),
+        lambda: Bar(label="a", value=None, low=1, high=2),
+        lambda: Bar(label="a", value=10**400),
+        lambda: Point(x=math.inf, value=1),
+        lambda: Point(x=1, value=math.nan),
+        lambda: Point(x=1, value=1, low=1),
+        lambda: Series(name="", points=(Point(x=2, value=1), Point(x=1, value=1))),
+        lambda: Series(name="", points=(Point(x=2, value=1), Point(x=date(2026, 1, 1), value=1))),
+        lambda: Heat(row=1, column=1, value=math.inf),
+        lambda: charts.heatmap([Heat(row=1, column=1, value=1)] * 2, title="twice"),
+        lambda: Step(when=datetime(2026, 1, 1), remaining=4, limit=3),
+        lambda: Step(when=datetime(2026, 1, 1), remaining=math.nan, limit=3),
+        lambda: Density(kind="laplace", centre=0, scale=0),
+        lambda: charts.distribution(title="", draws=[math.nan]),
+        lambda: Mark(at=math.nan, name=""),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(make):
+    with pytest.raises(ValueError):
+        make()
+
+
+def test_lines_are_true_to_their_numbers():
+    points = tuple(
+        Point(x=place, value=value, low=value - 5, high=value + 5) for place, value in enumerate((10, 30, 20))
+    )
+    root = read(charts.lines([Series(name="n", points=points)], title="line"))
+    places = [tuple(map(float, pair.split(","))) for pair in found(root, "polyline")[0].get("points").split()]
+    steps = [places[place + 1][0] - places[place][0] for place in range(2)]
+    assert steps[0] == pytest.approx(steps[1], abs=0.02)
+    unit = (places[0][1] - places[1][1]) / 20
+    assert unit > 0 and places[2][1] - places[1][1] == pytest.approx(10 * unit, abs=0.02)
+    band = [tuple(map(float, pair.split(","))) for pair in found(root, "polygon")[0].get("points").split()]
+    assert [y for _, y in band[:3]] == pytest.approx([y - 5 * unit for _, y in places], abs=0.03)
+    assert [y for _, y in band[:2:-1]] == pytest.approx([y + 5 * unit for _, y in places], abs=0.03)
+
+
+def test_a_gap_breaks_a_line():
+    points = tuple(Point(x=place, value=None if place == 2 else place) for place in range(5))
+    assert len(found(read(charts.lines([Series(name="", points=points)], title="gap")), "polyline")) == 2
+
+
+def test_dates_and_times_are_round():
+    days = tuple(Point(x=date(2026, 1, 1) + timedelta(days=place), value=place) for place in range(120))
+    assert {"2026-01", "2026-02", "2026-03", "2026-04"} & set(
+        texts(read(charts.lines([Series(name="", points=days)], title="days")))
+    )
+    zone = timezone(timedelta(hours=2))
+    assert moments.seconds(datetime(1970, 1, 1, 2, tzinfo=zone)) == 0
+    hours = tuple(Point(x=datetime(2026, 1, 1, hour, tzinfo=zone), value=1) for hour in range(2, 20))
+    assert "01-01 12:00" in texts(read(charts.lines([Series(name="", points=hours)], title="hours")))
+    ages = tuple(Point(x=date(year, 1, 1), value=1) for year in (1, 9999))
+    assert "4000" in " ".join(texts(read(charts.lines([Series(name="", points=ages)], title="ages"))))
+    read(charts.lines([Series(name="", points=days[:1])], title="one day"))
+
+
+def test_lines_over_different_axes_are_refused():
+    with pytest.raises(ValueError, match="all over"):
+        charts.lines(
+            [
+                Series(name="a", points=(Point(x=1, value=1),)),
+                Series(name="b", points=(Point(x=date(2026, 1, 1), value=1),)),
+            ],
+            title="both",
+        )
+
+
+@pytest.mark.parametrize("value", [0, 5, -1e300, 1e300, 5e-324])
+def test_extremes_of_lines(value):
+    read(charts.lines([Series(name="", points=(Point(x=value, value=value),))], title="one", zero=False))
+    read(charts.lines([Series(name="", points=())], title="none"))
+
+
+def test_heat_goes_by_steps_from_the_middle():
+    shades = [heat.depth(value, 100, diverging=True) for value in range(-100, 101, 25)]
+    assert tuple(shades) == heat.CLASSES
+    assert heat.depth(90, 100, diverging=False) == "chart-more-4", "to the nearest step"
+    assert heat.depth(500, 100, diverging=False) == "chart-more-4", "beyond the deepest there is none"
+    assert heat.depth(-100, 100, diverging=False) == "chart-even" == heat.depth(0, 0, diverging=True)
+
+
+def test_a_heat_map_has_each_cell_in_its_place():
+    cells = [Heat(row=row, column=column, value=row * 10 + column) for row in range(3) for column in range(4)]
+    root = read(charts.heatmap(cells, title="heat"))
+    said = {group.find(f"{NAME}title").text: group.find(f"{NAME}rect") for group in found(root, "g")}
+    left, top = (float(said["0, 0: 0"].get(name)) for name in ("x", "y"))
+    wide = float(said["0, 1: 1"].get("x")) - left
+    assert float(said["2, 3: 23"].get("x")) == pytest.approx(left + 3 * wide, abs=0.03)
+    assert float(said["2, 3: 23"].get("y")) == pytest.approx(top + 2 * 26, abs=0.03)
+    assert left + 4 * wide == pytest.approx(400.5, abs=0.1)
+
+
+def test_true_and_one_are_two_keys_of_a_heat_map():
+    root = read(charts.heatmap([Heat(row=True, column=1, value=1), Heat(row=1, column=1, value=2)], title="keys"))
+    assert {"true", "1"} <= set(texts(root))
+
+
+def test_a_large_heat_map_is_cut_and_says_so():
+    cells = [Heat(row=row, column=column, value=row) for row in range(40) for column in range(2)]
+    root = read(charts.heatmap(cells, title="heat"))
+    assert "… 10 more rows" in texts(root) and "39" in texts(root) and "9" not in texts(root)
+
+
+def test_a_burn_down_falls_by_its_steps_and_rises_with_its_limit():
+    start = datetime(2026, 1, 1)
+    steps = [
+        Step(when=start, remaining=3, limit=4, who="anna"),
+        Step(when=start + timedelta(days=5), remaining=1, limit=4, who="ben"),
+        Step(when=start + timedelta(days=10), remaining=3, limit=6),
+    ]
+    root = read(charts.burn_down(steps, title="budget"))
+    edge = [
+        tuple(map(float, pair.split(","))) for pair in found(root, "polyline", "chart-kind-0")[0].get("points").split()
+    ]
+    heights = [y for _, y in edge][::2]
+    unit = (heights[1] - heights[0]) / 1
+    assert [round((heights[0] - y) / unit, 2) for y in heights] == [0, -1, -3, -1]
+    limit = [float(pair.split(",")[1]) for pair in found(root, "polyline", "chart-limit")[0].get("points").split()]
+    assert [round((heights[0] - y) / unit, 2) for y in limit[::2]] == [0, 0, 0, 2]
+    drops = {
+        group.find(f"{NAME}title").text: group.find(f"{NAME}rect")
+        for group in found(root, "g")
+        if group.find(f"{NAME}title") is not None and group.find(f"{NAME}rect") is not None
+    }
+    ben = drops["2026-01-06 00:00, ben: 1 left of 4"]
+    assert float(ben.get("height")) == pytest.approx(2 * unit, abs=0.02)
+    assert ben.get("class") == "chart-who-1" and len(found(root, "pattern")) == 2
+    assert "3 epsilon is left of 6." in root.find(f"{NAME}desc").text
+    read(charts.burn_down([], title="none"))
+    with pytest.raises(ValueError, match="order"):
+        charts.burn_down(steps[::-1], title="backwards")
+
+
+def test_many_people_share_the_last_pattern():
+    steps = [
+        Step(when=datetime(2026, 1, 1 + place), remaining=9 - place, limit=10, who=f"p{place}") for place in range(9)
+    ]
+    root = read(charts.burn_down(steps, title="budget"))
+    assert len(found(root, "pattern")) == 6 and "4 others" in texts(root)
+
+
+def test_a_histogram_has_an_area_of_one():
+    root = read(charts.distribution(title="draws", draws=[0, 0, 1, 1, 1, 1, 2, 2], bins=3))
+    bins = found(root, "rect", "chart-bin")
+    heights = [float(each.get("height")) for each in bins]
+    assert heights[1] == pytest.approx(2 * heights[0], abs=0.03) and heights[0] == pytest.approx(heights[2], abs=0.03)
+    scale = Scale(low=0, high=0.6, start=0, end=164)  # the axis ends at the next round number
+    assert heights[1] == pytest.approx(scale.at(0.5), abs=0.02)
+    root = read(charts.distribution(title="draws", draws=list(range(10)), bins=5))
+    heights = [float(each.get("height")) for each in found(root, "rect", "chart-bin")]
+    assert heights == pytest.approx([Scale(low=0, high=0.1, start=0, end=164).at(0.1)] * 5, abs=0.02), "two in each"
+    assert "0.10" in texts(root) and "0.20" not in texts(root)
+
+
+@pytest.mark.parametrize("kind", ["laplace", "gaussian"])
+def test_a_density_integrates_to_one_and_is_drawn_at_its_centre(kind):
+    law = Density(kind=kind, centre=3, scale=2)
+    assert sum(law.at(place / 100) / 100 for place in range(-4000, 4600)) == pytest.approx(1, abs=1e-4)
+    root = read(charts.distribution(title="law", densities=[law], marks=[Mark(at=3, name="centre")]))
+    places = [tuple(map(float, pair.split(","))) for pair in found(root, "polyline")[0].get("points").split()]
+    tip = min(places, key=lambda place: place[1])
+    assert tip[0] == pytest.approx(float(found(root, "line", "chart-mark")[0].get("x1")), abs=0.02)
+
+
+@pytest.mark.parametrize("draws", [[5], [0, 0], [1e300, -1e300], [0.5, 0.25], list(range(1000))])
+def test_extremes_of_distributions(draws):
+    read(charts.distribution(title="draws", draws=draws))
+    read(charts.distribution(title="none"))
+
+
+def test_charts_from_plain_data_are_the_same():
+    when = "2026-01-05T10:00:00+00:00"
+    plain = [
+        {"chart": "bars", "title": "t", "name": "n", "bars": [{"label": "a", "value": 3, "low": 1, "high": 5}]},
+        {"chart": "lines", "title": "t", "name": "n", "series": [{"points": [{"x": "2026-01-05", "value": 1}]}]},
+        {"chart": "heatmap", "title": "t", "name": "n", "cells": [{"row": "a", "column": None, "value": 1}]},
+        {"chart": "burn_down", "title": "t", "name": "n", "steps": [{"when": when, "remaining": 1, "limit": 2, "who": "a"}]},
+        {"chart": "distribution", "title": "t", "name": "n", "densities": [{"kind": "laplace", "centre": 0, "scale": 1}]},
+    ]  # fmt: skip
+    direct = [
+        charts.bars([Bar(label="a", value=3, low=1, high=5)], title="t", name="n"),
+        charts.lines([Series(name="", points=(Point(x=date(2026, 1, 5), value=1),))], title="t", name="n"),
+        charts.heatmap([Heat(row="a", column=None, value=1)], title="t", name="n"),
+        charts.burn_down([Step(when=datetime.fromisoformat(when), remaining=1, limit=2, who="a")], title="t", name="n"),
+        charts.distribution(title="t", densities=[Density(kind="laplace", centre=0, scale=1)], name="n"),
+    ]
+    assert [charts.draw(each) for each in plain] == direct
+    with pytest.raises(ValueError, match="no chart"):
+        charts.draw({"chart": "pie"})
+
+
+def test_what_a_text_is_cut_to_fits():
+    for said in ("cardiology", "長長長長", "ab"):
+        for room in range(8, 120, 7):
+            assert svg.width(svg.short(said, room)) <= max(room, svg.LETTER) + 0.02
+
+
+def test_a_chart_alone_brings_its_colours_and_nothing_else():
+    """As a file it has no page around it: one style, no script, and texts stay texts."""
+    given = [Bar(label=label, value=place, low=place - 1, high=place + 1) for place, label in enumerate(HOSTILE)]
+    made = charts.bars([*given, Bar(label="</desc>", value=3)], title="</desc><style>x</style>", name="chart")
+    root = read(charts.alone(made))
+    (style,) = found(root, "style")
+    classes = {word for each in root.iter() for word in each.get("class", "").split()}
+    missing = {word for word in classes if word not in ("chart", "chart-label", "chart-number")}
+    assert all(f".{word}" in style.text for word in missing) and missing
+    assert found(root, "script") == [] and "url(" not in style.text and "import" not in style.text
+    assert str(made) == charts.alone(made).replace(f"<style>{style.text}</style>", "").removesuffix("\n")
+    with pytest.raises(ValueError, match="no description"):
+        charts.alone(made[:20])

@@ -1,0 +1,78 @@
+"""What the owner is told, and nobody else: a column that fits nowhere, two budgets of one people, somebody not there."""
+
+import io
+import json
+
+import pytest
+from rich.console import Console
+
+from clinic import say
+from discreet.cli import show
+
+
+@pytest.fixture
+def project(tmp_path, capsys):
+    rows = "".join(f"p{row},{20 + row},{'FM'[row % 2]}\n" for row in range(6))
+    (tmp_path / "visits.csv").write_text("pid,age,sex\n" + rows)
+    (tmp_path / "bills.csv").write_text("PID,age\n" + "".join(f"p{row},{row}\n" for row in range(6)))
+    assert say(capsys, tmp_path, "init", "--epsilon", "3")[0] == 0
+    assert say(capsys, tmp_path, "add", str(tmp_path / "visits.csv"), "--person", "pid")[0] == 0
+    return tmp_path
+
+
+def test_a_column_of_which_nothing_fits_is_called_out(project, capsys):
+    toml = project / "discreet.toml"
+    text = toml.read_text()
+    toml.write_text(text.replace("[tables.visits.columns.sex]\ntype = \"text\"", "[tables.visits.columns.sex]\ntype = \"category\"\nvalues = [\"female\", \"male\"]"))  # fmt: skip
+    assert text != toml.read_text()
+    code, out, _ = say(capsys, project, "refresh", "visits")
+    assert code == 0
+    assert "sex: not one of 6 values fits, so all are NULL: is it declared as what it is?" in out
+    assert "age" not in out
+    told = json.loads(say(capsys, project, "refresh", "visits", "--json")[1])
+    assert (told["empty"], told["nulled"]["sex"]) == (["sex"], 6)
+    (project / "visits.csv").write_text("pid,age,sex\np0,1,male\np1,2,M\n")
+    told = json.loads(say(capsys, project, "refresh", "visits", "--json")[1])
+    assert (told["empty"], told["nulled"]["sex"]) == ([], 1)
+
+
+def test_an_empty_source_empties_no_column(project, capsys):
+    (project / "visits.csv").write_text("pid,age,sex\n")
+    assert json.loads(say(capsys, project, "refresh", "visits", "--json")[1])["empty"] == []
+
+
+def test_the_same_people_under_two_budgets_are_noted(project, capsys):
+    told = json.loads(say(capsys, project, "add", str(project / "bills.csv"), "--person", "PID", "--json")[1])
+    (note,) = told["warnings"]
+    assert note.startswith("'bills' and 'visits' both say by PID whose row it is, and have a budget each")
+    assert 'move the budget to [populations.visits] in discreet.toml, and say population = "visits"' in note
+    (project / "other.csv").write_text("who,age\na,1\n")
+    assert json.loads(say(capsys, project, "add", str(project / "other.csv"), "--person", "who", "--json")[1])["warnings"] == []  # fmt: skip
+
+
+def test_the_same_people_under_one_budget_are_not(project, capsys):
+    toml = project / "discreet.toml"
+    toml.write_text(toml.read_text().replace("[tables.visits]\n", "[tables.visits]\npopulation = \"people\"\n") + "[populations.people]\nbudget = { epsilon = 3 }\n")  # fmt: skip
+    words = ("add", str(project / "bills.csv"), "--person", "PID", "--population", "people", "--json")
+    assert json.loads(say(capsys, project, *words)[1])["warnings"] == []
+
+
+def test_who_is_nowhere_leaves_a_tombstone_as_everybody_does(project, capsys):
+    """Else the ledger would say, by who has one, who was there."""
+    assert say(capsys, project, "refresh", "visits")[0] == 0
+    code, out, _ = say(capsys, project, "forget", "visits", "nobody")
+    assert code == 0 and "nobody by that name was there" in out and "left out of later versions all the same" in out
+    assert "nobody by that name" not in say(capsys, project, "forget", "visits", "p1")[1]
+    entries = json.loads(say(capsys, project, "ledger", "show", "--json")[1])["entries"]
+    assert [entry["kind"] for entry in entries].count("forget") == 2
+
+
+def test_that_spark_starts_is_said_while_it_does(monkeypatch):
+    screen = io.StringIO()
+    monkeypatch.setattr(show, "Console", lambda **how: Console(file=screen, force_terminal=True, width=100))
+    with show.progress("making visits", engines=["duckdb", "postgresql://db/clinic"]):
+        pass
+    assert "making visits" in screen.getvalue() and "Spark" not in screen.getvalue()
+    with show.progress("making visits", engines=["duckdb", "sc://lake"]):
+        pass
+    assert "making visits; Spark starts first" in screen.getvalue()

@@ -1,0 +1,140 @@
+"""`discreet release` and `discreet ledger backup / restore`, as people type them."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+import clinic
+import discreet
+from discreet.bundle import make
+from discreet.bundle.content import content_of
+from discreet.bundle.signing import Signer
+
+
+@pytest.fixture
+def project(tmp_path):
+    made = clinic.make(tmp_path / "p")
+    release = made.sql("SELECT disease, count(*) n FROM patients GROUP BY disease").ask(epsilon=0.5)
+    made.ledger.close()
+    return tmp_path / "p", release.id
+
+
+def test_write_verify_and_key(project, tmp_path, capsys):
+    folder, id_ = project
+    out = tmp_path / "out"
+    code, data, _ = clinic.run(capsys, folder, "release", id_, "--to", str(out), "--name", "N", "--intended-use", "U")
+    assert code == 0 and data["release"] == id_ and "name" not in data["not_told"] and "sector" in data["not_told"]
+    code, key, _ = clinic.run(capsys, folder, "release", "key")
+    assert code == 0 and key["fingerprint"] == data["key"]
+    code, report, _ = clinic.run(capsys, folder, "release", "verify", str(out), "--key", key["fingerprint"])
+    assert code == 0 and report["sound"] and [check["name"] for check in report["checks"]][-1] == "ledger"
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    code, report, _ = clinic.run(capsys, elsewhere, "release", "verify", str(out))
+    assert code == 0 and [check["name"] for check in report["checks"]][-1] == "card"
+    code, text, _ = clinic.say(capsys, elsewhere, "release", "verify", str(out))
+    assert code == 0 and "this proves" in text and "does not prove" in text
+    assert text.splitlines()[-1].startswith("signed by SOME key: compare") and key["fingerprint"] in text
+    for where, named in ((elsewhere, ("--key", key["fingerprint"])), (folder, ())):
+        code, text, _ = clinic.say(capsys, where, "release", "verify", str(out), *named)
+        assert code == 0 and "SOME key" not in text
+
+
+def test_a_forged_bundle_beside_the_project_and_one_that_cannot_be_checked(project, tmp_path, capsys, monkeypatch):
+    """A stranger changes the numbers, names another Discreet and signs; and what could not be checked is no success."""
+    folder, id_ = project
+    opened = discreet.open(folder)
+    true = content_of(opened, id_)
+    opened.ledger.close()
+    numbers = true.sheets[0]
+    lie = replace(true, sheets=(replace(numbers, rows=tuple((row[0], 666) for row in numbers.rows)),))
+    monkeypatch.setattr(make, "__version__", "9.9")
+    make.write(make.files_of(lie, Signer(Ed25519PrivateKey.generate())), tmp_path / "forged")
+    make.write(make.files_of(true, Signer.here()), tmp_path / "true")
+    code, text, _ = clinic.say(capsys, folder, "release", "verify", str(tmp_path / "forged"))
+    assert code == 5 and text.splitlines()[-1] == "do not trust this bundle"
+    assert clinic.say(capsys, folder, "release", "verify", str(tmp_path / "true"))[0] == 0
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    code, text, _ = clinic.say(capsys, elsewhere, "release", "verify", str(tmp_path / "forged"))
+    assert code == 5 and "not all of it could be checked (data)" in text.splitlines()[-1]
+    code, text, _ = clinic.say(capsys, elsewhere, "release", "verify", str(tmp_path / "true"), "--accept-open")
+    assert code == 0 and "you take it so" in text.splitlines()[-1] and "SOME key" in text.splitlines()[-1]
+
+
+def test_a_project_that_cannot_be_opened_is_told(project, tmp_path, capsys):
+    folder, id_ = project
+    clinic.run(capsys, folder, "release", id_, "--to", str(tmp_path / "out"))
+    (folder / ".discreet" / "ledger.db").write_bytes(b"lost")
+    code, _, _ = clinic.run(capsys, folder, "release", "verify", str(tmp_path / "out"))
+    assert code == 5
+
+
+def test_a_bundle_of_a_second_measurement_names_the_first(project, tmp_path, capsys):
+    folder, id_ = project
+    opened = discreet.open(folder)
+    both = opened.again(id_, epsilon="0.1")
+    opened.ledger.close()
+    code, text, _ = clinic.say(capsys, folder, "release", both.id, "--to", str(tmp_path / "out"))
+    assert code == 0 and f"noisy numbers of {id_}" in text
+
+
+def test_a_bundle_that_does_not_verify_and_none(project, tmp_path, capsys):
+    folder, id_ = project
+    out = tmp_path / "out"
+    clinic.run(capsys, folder, "release", id_, "--to", str(out))
+    code, report, _ = clinic.run(capsys, folder, "release", "verify", str(out), "--key", "0" * 64)
+    assert code == 5 and not report["sound"]
+    (out / "data.csv").write_text("x")
+    code, text, _ = clinic.say(capsys, folder, "release", "verify", str(out))
+    assert code == 5 and "FAILS" in text and "changed: data.csv" in text
+    for nothing in (tmp_path / "nothing", tmp_path):
+        assert clinic.run(capsys, folder, "release", "verify", str(nothing))[0] == 2
+    assert clinic.run(capsys, folder, "release", "verify", str(out), "--key", "abc")[0] == 2
+
+
+def test_wrong_usage(project, tmp_path, capsys):
+    folder, id_ = project
+    out = str(tmp_path / "out")
+    for words in (
+        ("release", id_),
+        ("release", "r-nothing", "--to", out),
+        ("release", id_, "x", "--to", out),
+        ("release", id_, "--to", out, "--key", "0" * 64),
+        ("release", id_, "--to", str(folder / ".discreet" / "out")),
+        ("release", id_, "--to", out, "--about", str(tmp_path / "nothing.toml")),
+        ("release", id_, "--to", str(folder)),
+    ):
+        assert clinic.run(capsys, folder, *words)[0] == 2, words
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_people_tell_comes_from_a_file_and_flags(project, tmp_path, capsys):
+    folder, id_ = project
+    (tmp_path / "about.toml").write_text('name = "From the file"\nsector = "Health"\n')
+    words = ("release", id_, "--to", str(tmp_path / "out"), "--about", str(tmp_path / "about.toml"), "--name", "Flag")
+    assert clinic.run(capsys, folder, *words)[0] == 0
+    told = json.loads((tmp_path / "out" / "plan.json").read_text())["about"]
+    assert (told["name"], told["sector"]) == ("Flag", "Health")
+
+
+def test_backup_and_restore(project, tmp_path, capsys):
+    folder, id_ = project
+    copy = tmp_path / "copy.db"
+    code, data, _ = clinic.run(capsys, folder, "ledger", "backup", "--to", str(copy))
+    assert code == 0 and data["rows"] == 5
+    assert clinic.run(capsys, folder, "ledger", "backup", "--to", str(copy))[0] == 2
+    assert clinic.run(capsys, folder, "ledger", "restore", str(copy))[0] == 2  # what is there is good
+    assert (
+        clinic.run(capsys, folder, "query", "SELECT count(*) FROM patients WHERE age < 9", "--epsilon", "0.2")[0] == 0
+    )
+    (folder / ".discreet" / "ledger.db").write_bytes(b"lost")
+    assert clinic.run(capsys, folder, "budget")[0] == 5
+    assert clinic.run(capsys, folder, "ledger", "restore", str(copy), "--state", "x", "--lost")[0] == 2
+    code, data, _ = clinic.run(capsys, folder, "ledger", "restore", str(copy))
+    assert code == 0 and data["charged"] == ["patients"] and data["rows"] == 5 and data["set_aside"]
+    code, data, _ = clinic.run(capsys, folder, "budget")
+    assert code == 0 and data["tables"]["patients"]["remaining"]["epsilon"] <= 0.3
+    assert clinic.run(capsys, folder, "release", id_, "--to", str(tmp_path / "out"))[0] == 0

@@ -1,0 +1,199 @@
+"""Passwords: one hash for everybody who comes, whoever they are."""
+
+import statistics
+import threading
+import time
+import unicodedata
+
+import pytest
+
+from console.people.conftest import GOOD
+from discreet.console.people import passwords as module
+from discreet.console.people.passwords import Passwords
+from discreet.console.people.people import People
+from discreet.console.people.throttle import Throttle, Throttled
+from discreet.errors import UsageError
+
+
+@pytest.fixture
+def cheap():
+    return Passwords(memory_kib=8, passes=1)
+
+
+def test_the_parameters_are_those_of_the_contract():
+    assert Passwords().made(GOOD).startswith("$argon2id$v=19$m=19456,t=2,p=1$")
+
+
+def test_right_and_wrong(cheap):
+    stored = cheap.made(GOOD)
+    assert cheap.right(stored, GOOD)
+    assert not cheap.right(stored, GOOD + "x")
+    assert not cheap.right(stored, "")
+    assert not cheap.right(None, GOOD)
+    assert not cheap.right("no hash at all", GOOD)
+
+
+def test_the_hash_that_stands_in_is_nobodys(cheap):
+    assert not cheap.right(None, "")
+    cheap._nobody = cheap.hashed("guessed all the same")
+    assert not cheap.right(None, "guessed all the same")
+    assert not cheap.right(None, cheap._nobodys())
+
+
+@pytest.mark.parametrize("password", ["", "a" * 9, "e\u0301" * 9, "a" * 1001, "a" * 100_000])
+def test_lengths_that_are_refused(cheap, password):
+    with pytest.raises(UsageError, match="a password has"):
+        cheap.made(password)
+
+
+@pytest.mark.parametrize("password", ["a" * 10, "a" * 1000, "\0" * 10, "naïve-café-2"])
+def test_lengths_that_are_taken(cheap, password):
+    assert cheap.right(cheap.made(password), password)
+
+
+def test_a_longer_one_is_not_the_one_it_begins_with(cheap):
+    assert not cheap.right(cheap.made("a" * 1000), "a" * 1001)
+    assert not cheap.right(cheap.hashed(""), "a" * 1001)  # nor the empty one
+
+
+def test_composed_and_decomposed_are_one(cheap):
+    word = "crème brûlée"
+    assert cheap.right(cheap.made(unicodedata.normalize("NFD", word)), unicodedata.normalize("NFC", word))
+    assert cheap.right(cheap.made(unicodedata.normalize("NFC", word)), unicodedata.normalize("NFD", word))
+
+
+def test_a_letter_that_is_none_is_only_wrong(cheap):
+    assert not cheap.right(cheap.made(GOOD), "\ud800" * 12)
+
+
+def test_one_hash_whoever_comes(people, ada, monkeypatch):
+    """Known and right, known and wrong, unknown, disabled, odd, throttled: `verify` runs once, and nothing else."""
+    people.add("Dis", role="analyst", password=GOOD)
+    people.roster.disable("Dis")
+    people.passwords._nobodys()
+    calls = []
+    hasher = people.passwords._hasher
+
+    class Counting:
+        def verify(self, stored, password):
+            calls.append("verify")
+            return hasher.verify(stored, password)
+
+        def hash(self, password):
+            calls.append("hash")
+            return hasher.hash(password)
+
+        def check_needs_rehash(self, stored):
+            return hasher.check_needs_rehash(stored)
+
+    monkeypatch.setattr(people.passwords, "_hasher", Counting())
+    cases = [
+        ("ada", GOOD),
+        ("ada", "wrong"),
+        ("nobody", GOOD),
+        ("dis", GOOD),
+        ("\ud800", GOOD),
+        ("", ""),
+        ("x" * 9999, "y" * 9999),
+    ]
+    for name, password in cases:
+        calls.clear()
+        found = people.log_in(name, password, address="192.0.2.1")
+        assert calls == ["verify"], name
+        assert (found is not None) == (name == "ada" and password == GOOD)
+    for name in ("ada", "nobody"):
+        for _ in range(5):
+            people.log_in(name, "wrong", address="192.0.2.2") if _tries(people, name) < 5 else None
+        calls.clear()
+        with pytest.raises(Throttled):
+            people.log_in(name, GOOD, address="192.0.2.2")
+        assert calls == ["verify"], name
+
+
+def _tries(people, name):
+    return len(people.throttle._names.get(people.throttle._hash(name), []))
+
+
+def test_unknown_and_wrong_cost_the_same(tmp_path, monkeypatch):
+    """By processor time, with the real parameters: medians within a fifth, and far from nothing."""
+    people = People.of(tmp_path)
+    people.add("Ada", role="owner", password=GOOD)
+    people.log_in("warm", "up", address="192.0.2.9")
+    monkeypatch.setattr(Throttle, "enter", lambda *_: None)
+
+    def cost(name):
+        begun = time.thread_time()
+        people.log_in(name, "something wrong", address="192.0.2.9")
+        return time.thread_time() - begun
+
+    pairs = [(cost("Ada"), cost("Nobody")) for _ in range(25)]
+    known, unknown = (statistics.median(column) for column in zip(*pairs, strict=True))
+    assert 0.8 < known / unknown < 1.25
+    assert min(known, unknown) > 0.005
+    people.close()
+
+
+def test_two_hashes_at_once_and_a_short_queue(cheap, monkeypatch):
+    inside, most, gate, lock = [0], [0], threading.Event(), threading.Lock()
+
+    class Slow:
+        def hash(self, password):
+            with lock:
+                inside[0] += 1
+                most[0] = max(most[0], inside[0])
+            gate.wait(10)
+            with lock:
+                inside[0] -= 1
+            return "hash"
+
+    monkeypatch.setattr(cheap, "_hasher", Slow())
+    threads = [threading.Thread(target=cheap.made, args=(GOOD,)) for _ in range(module.AT_ONCE + module.WAITING)]
+    [thread.start() for thread in threads]
+    while cheap._places._value:
+        time.sleep(0.001)
+    with pytest.raises(Throttled):
+        cheap.made(GOOD)
+    gate.set()
+    [thread.join() for thread in threads]
+    assert most[0] == 2
+    assert cheap.made(GOOD) == "hash"
+
+
+def test_a_hash_of_older_parameters_is_renewed_at_login(people, ada):
+    people.passwords = Passwords(memory_kib=16, passes=1)
+    old = people.roster.credentials("ada")[1]
+    assert people.log_in("ada", "wrong but long", address="192.0.2.1") is None
+    assert people.roster.credentials("ada")[1] == old
+    cookie = people.log_in("ada", GOOD, address="192.0.2.1")
+    new = people.roster.credentials("ada")[1]
+    assert "m=16," in new and "m=8," in old
+    assert people.sessions.find(cookie).person == ada
+    assert people.log_in("ada", GOOD, address="192.0.2.1")
+    assert people.roster.credentials("ada")[1] == new
+
+
+def test_a_password_changed_while_it_was_checked_begins_no_session(people, ada, monkeypatch):
+    right = people.passwords.right
+
+    def meanwhile(stored, password):
+        found = right(stored, password)
+        people.set_password("ada", "another horse battery")
+        return found
+
+    monkeypatch.setattr(people.passwords, "right", meanwhile)
+    assert people.log_in("ada", GOOD, address="192.0.2.1") is None
+    assert people.sessions.all() == []
+
+
+def test_the_same_with_older_parameters(people, ada, monkeypatch):
+    people.passwords = Passwords(memory_kib=16, passes=1)
+    hashed = people.passwords.hashed
+
+    def meanwhile(password):
+        people.roster.set_password("ada", "$argon2id$somebody else's")
+        return hashed(password)
+
+    monkeypatch.setattr(people.passwords, "hashed", meanwhile)
+    assert people.log_in("ada", GOOD, address="192.0.2.1") is None
+    assert people.sessions.all() == []
+    assert people.roster.credentials("ada")[1] == "$argon2id$somebody else's"

@@ -1,0 +1,280 @@
+"""Asking: the price before paying, refusals that point and offer, one charge for one form, rehearsals that are free."""
+
+import io
+import re
+import threading
+import time
+
+import pyarrow.parquet as pq
+import pytest
+
+from console.house import world
+from discreet.console import priced
+from discreet.curator import Curator
+from discreet.errors import Refused
+
+BY_DISEASE = "SELECT disease, count(*) AS n FROM patients GROUP BY disease"
+
+
+@pytest.fixture(scope="module")
+def clinic(tmp_path_factory):
+    made = world(tmp_path_factory.mktemp("ask") / "clinic")
+    yield made
+    made.house.close()
+
+
+@pytest.fixture
+def browser(clinic):
+    return clinic.browser("analyst")
+
+
+def charges(clinic):
+    return len(clinic.house.desk.project.ledger.refresh().charges)
+
+
+def form(sql, **more):
+    return {"sql": sql, "by": "epsilon", "epsilon": "0.5", "confidence": "0.95", "key": "k" * 20, **more}
+
+
+def test_the_editor_has_a_first_question_and_all_words(browser):
+    told = browser.get("/ask.json").json()
+    assert told["draft"]["sql"] == BY_DISEASE.replace(" FROM", "\nFROM").replace(" GROUP", "\nGROUP")
+    tables = {table["name"]: table for table in told["tables"]}
+    assert [column["name"] for column in tables["patients"]["columns"]] == ["age", "disease", "sex", "ward"]
+    assert tables["patients"]["columns"][1]["values"] == ["flu", "mumps", "gout"] and tables["visits"]["keys"] == ["id"]
+    assert {"count", "sum", "avg", "median"} <= set(told["functions"])
+    shown = browser.get("/ask?table=visits&within=40").text
+    assert "FROM visits" in shown and 'value="within" checked' in shown
+    for part in ("more private", "more exact", 'src="/assets/ask.js"', "delta 1e-06"):
+        assert part in shown
+
+
+def test_nothing_in_the_page_runs_inline(browser):
+    shown = browser.get("/ask").text
+    assert not re.search(r"<script(?![^>]*src=)|\son\w+=|style=", shown)
+
+
+def test_the_price_as_you_type(clinic, browser):
+    before = charges(clinic)
+    told = browser.post("/ask/price", form(BY_DISEASE)).json()
+    assert told["accepted"] and told["cost"]["epsilon"] == 0.5 and "delta 0" in told["cost"]["words"]
+    assert told["errors"][0]["plus_minus"] == 6 and "plus or minus 6" in told["errors"][0]["words"]
+    assert told["confirm"].startswith("Asking costs epsilon 0.5, delta 0, of the budget of people, charged to ann.")
+    assert told["region"] == "everybody in patients" and told["parts"][0]["because"]
+    by_width = browser.post("/ask/price", form(BY_DISEASE, by="within", within="50")).json()
+    assert by_width["cost"]["epsilon"] < 0.1
+    assert charges(clinic) == before
+
+
+def test_a_small_epsilon_is_no_warning(browser):
+    shown = browser.post("/ask", form(BY_DISEASE, epsilon="0.001", act="price")).text
+    assert "epsilon 0.001" in shown and 'class="warn' not in shown and 'class="bad' not in shown
+
+
+def test_a_refusal_points_at_the_clause_and_offers_the_rewrite(clinic, browser):
+    text = "SELECT disease\nFROM patients"
+    told = browser.post("/ask/price", form(text)).json()
+    problem = told["problem"]
+    assert not told["accepted"] and problem["line"] == 1 and text[problem["start"] :].startswith("disease\nFROM")
+    assert "^" in problem["excerpt"] and problem["offers"]
+    take = problem["offers"][0]["take"]
+    assert take.startswith("sql SELECT")
+    page = browser.post("/ask", form(text, act="ask"))
+    assert page.status_code == 422 and 'role="alert"' in page.text and "Use this question" in page.text
+    taken = browser.post("/ask", form(text, take=take))
+    assert taken.status_code == 200 and "What it costs" in taken.text and "epsilon 0.5" in taken.text
+
+
+def test_in_a_batch_the_place_is_in_the_whole_text(browser):
+    text = f"{BY_DISEASE};\nSELECT count(*) AS n\nFROM nowhere"
+    problem = browser.post("/ask/price", form(text)).json()["problem"]
+    assert problem["line"] == 3 and text[problem["start"] :].startswith("nowhere")
+
+
+def test_a_budget_that_does_not_hold_it_offers_what_it_holds(tmp_path):
+    made = world(tmp_path / "clinic")
+    file = made.folder / "discreet.toml"
+    file.write_text(file.read_text().replace("{ epsilon = 100, delta = 1e-6 }", "{ epsilon = 1 }"))
+    browser = made.browser("analyst")
+    page = browser.post("/ask", form(BY_DISEASE, epsilon="5", act="ask"))
+    assert page.status_code == 402 and "Use epsilon 1" in page.text
+    taken = browser.post("/ask", form(BY_DISEASE, epsilon="5", take="epsilon 1"))
+    assert "Asking costs epsilon 1, delta 0" in taken.text
+    assert charges(made) == 0
+    made.house.close()
+
+
+def test_asking_leads_to_the_answer(clinic, browser):
+    before = charges(clinic)
+    sent = browser.post("/ask", form("SELECT sex, count(*) AS n FROM patients GROUP BY sex", act="ask"))
+    assert sent.status_code == 303 and sent.headers["location"].startswith("/a/r-")
+    assert charges(clinic) == before + 1
+    told = browser.get(sent.headers["location"] + ".json").json()
+    assert told["analyst"] == "ann" and told["cost"]["epsilon"] == 0.5
+
+
+def test_a_form_sent_many_times_at_once_pays_once(clinic, browser):
+    before = charges(clinic)
+    sent = []
+    body = form("SELECT sum(cost) AS s FROM visits", act="ask", fresh="yes", key="many" * 5)
+    threads = [
+        threading.Thread(target=lambda: sent.append(clinic.browser("analyst").post("/ask", body))) for _ in range(6)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    # Some may be told to wait, for each holds a thread of the server; whoever is answered has the same answer.
+    assert {each.status_code for each in sent} <= {303, 429}
+    assert len({each.headers["location"] for each in sent if each.status_code == 303}) == 1
+    assert charges(clinic) == before + 1
+
+
+def test_the_same_form_with_another_question_is_another_question(clinic, browser):
+    """Whoever goes back in the browser, and changes the text, has the old key in the form."""
+    before = charges(clinic)
+    for text in (
+        "SELECT avg(age) AS a FROM patients WHERE sex = 'F'",
+        "SELECT avg(age) AS a FROM patients WHERE sex = 'M'",
+    ):
+        assert browser.post("/ask", form(text, act="ask", key="back" * 5)).status_code == 303
+    assert charges(clinic) == before + 2
+
+
+def test_a_repeat_is_free_and_said_to_be(clinic, browser):
+    text = "SELECT ward, count(*) AS n FROM patients GROUP BY ward"
+    first = browser.post("/ask", form(text, act="ask", key="first" * 4)).headers["location"]
+    before = charges(clinic)
+    told = browser.post("/ask/price", form(text)).json()
+    assert told["repeat"] == first.removeprefix("/a/") and told["confirm"].startswith("Asking costs nothing")
+    assert browser.post("/ask", form(text, act="ask", key="second" * 4)).headers["location"] == f"{first}?stored=1"
+    anew = browser.post("/ask/price", form(text, fresh="yes")).json()
+    assert anew["cost"]["epsilon"] == 0.5 and anew["confirm"].startswith("Asking costs epsilon 0.5")
+    # What follows from it is free as well, and has an address.
+    derived = browser.post(
+        "/ask", form("SELECT count(*) AS n FROM patients WHERE ward IN ('w0', 'w1')", act="ask", epsilon="0.1")
+    )
+    assert derived.headers["location"].startswith("/ask/answer/")
+    words = browser.text(derived.headers["location"])
+    assert "Derived, free" in words and first.removeprefix("/a/") in words
+    assert charges(clinic) == before
+    other = clinic.browser("owner")
+    assert other.get(derived.headers["location"]).status_code == 404  # one's own requests alone
+
+
+def test_several_statements_are_one_batch(clinic, browser):
+    text = f"{BY_DISEASE}; SELECT disease, avg(age) AS years FROM patients GROUP BY disease"
+    told = browser.post("/ask/price", form(text)).json()
+    assert told["statements"] == 2 and told["cost"]["words"] == "at most epsilon 0.5 in all"
+    sent = browser.post("/ask", form(text, act="ask"))
+    assert sent.headers["location"].startswith("/ask/answer/")
+    words = browser.text(sent.headers["location"])
+    assert "years" in words and "Your answers" in words
+
+
+def test_numbers_that_are_none_are_told(browser):
+    for wrong in (
+        {"epsilon": "much"},
+        {"epsilon": ""},
+        {"epsilon": "-1"},
+        {"confidence": "2"},
+        {"by": "within", "within": "x"},
+    ):
+        page = browser.post("/ask", form(BY_DISEASE, act="ask", **wrong))
+        assert page.status_code == 400 and 'role="alert"' in page.text, wrong
+        assert browser.post("/ask/price", form(BY_DISEASE, **wrong)).json()["accepted"] is False
+
+
+@pytest.mark.parametrize(
+    "text", ["", ";", "\x00", "SELECT", "'", "x" * 100_000, "/* ", "SELECT * FROM patients", "é" * 50]
+)
+def test_any_text_is_a_refusal_and_no_fault(browser, text):
+    for act in ("ask", "price", "rehearse"):
+        assert browser.post("/ask", form(text, act=act)).status_code in (200, 400, 422)
+    assert browser.post("/ask/price", form(text)).status_code == 200
+
+
+def test_a_rehearsal_is_free_and_tells_the_whole_error(clinic, browser):
+    before = charges(clinic)
+    page = browser.post("/ask", form("SELECT sum(cost) AS s, count(*) AS n FROM visits", act="rehearse", rows="900"))
+    assert page.status_code == 200
+    words = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page.text))
+    for part in (
+        "Rehearsal",
+        "900 rows of visits",
+        "Plain SQL",
+        "Bounds and lists",
+        "Rows beyond the limit",
+        "may be quite different",
+    ):
+        assert part in words, part
+    assert charges(clinic) == before
+    assert browser.post("/ask", form(BY_DISEASE, act="rehearse", rows="0")).status_code == 400
+    assert browser.post("/ask", form(f"{BY_DISEASE}; {BY_DISEASE}", act="rehearse")).status_code == 400
+
+
+def test_made_up_rows_can_be_kept(browser):
+    lines = browser.get("/ask/rows/visits.csv").text.splitlines()
+    assert lines[0] == "id,cost,day" and len(lines) == 1001
+    table = pq.read_table(io.BytesIO(browser.get("/ask/rows/visits.parquet").content))
+    assert table.column_names == ["id", "cost", "day"] and table.num_rows == 1000
+    for path in ("/ask/rows/wards.csv", "/ask/rows/nothing.csv", "/ask/rows/nothing.parquet"):
+        assert browser.get(path).status_code == 404
+
+
+def test_a_question_on_its_way_is_listed_and_cancelled_by_its_form(clinic, browser, monkeypatch):
+    counting, go_on = threading.Event(), threading.Event()
+    real = Curator.draw
+
+    def draw(self, price, tables):
+        counting.set()
+        assert go_on.wait(30)
+        return real(self, price, tables)
+
+    monkeypatch.setattr(Curator, "draw", draw)
+    body = form("SELECT avg(cost) AS a FROM visits", act="ask", key="slow" * 5)
+    sent = []
+    thread = threading.Thread(target=lambda: sent.append(clinic.browser("analyst").post("/ask", body)))
+    thread.start()
+    assert counting.wait(30)
+    told = browser.get("/ask/open.json").json()["jobs"][0]
+    assert (told["text"], told["state"], told["stopping"]) == (body["sql"], "open", False)
+    assert "avg(cost)" in browser.text("/ask/open")
+    browser.post("/ask/cancel", {**body, "epsilon": "0.7"})  # another question: nothing is stopped
+    assert browser.get("/ask/open.json").json()["jobs"][0]["stopping"] is False
+    assert browser.post("/ask/cancel", body).headers["location"] == "/ask/open"
+    assert browser.get("/ask/open.json").json()["jobs"][0]["stopping"] is True
+    time.sleep(0.1)  # until its tick
+    go_on.set()
+    thread.join()
+    assert sent[0].status_code == 409 and 'role="alert"' in sent[0].text
+    assert browser.get("/ask/open.json").json()["jobs"][0]["state"] == "stopped"
+
+
+def test_open_questions_are_listed_and_cancelling_nothing_is_no_fault(browser):
+    assert browser.get("/ask/open").status_code == 200
+    assert browser.post("/ask/cancel", form(BY_DISEASE)).status_code == 303
+    assert browser.post("/ask/open/j-nothing/stop").status_code == 404
+    assert browser.get("/ask/answer/nothing").status_code == 404
+
+
+def test_hostile_text_stays_text(browser):
+    evil = "<script>alert(1)</script>"
+    for act in ("ask", "price"):
+        shown = browser.post("/ask", form(f"SELECT '{evil}' FROM \"{evil}\"", act=act, epsilon='"><b>')).text
+        assert evil not in shown and '"><b>' not in shown
+    assert evil not in browser.get("/ask", params={"sql": f"</textarea>{evil}"}).text
+
+
+def test_the_public_may_not(clinic):
+    public = clinic.browser("public")
+    assert public.get("/ask").status_code == 303
+    assert public.post("/ask", form(BY_DISEASE, act="ask")).status_code in (401, 403)
+    assert public.post("/ask/price", form(BY_DISEASE)).status_code in (401, 403)
+
+
+def test_only_a_rewrite_that_would_be_answered_is_offered(clinic):
+    project = clinic.house.desk.project
+    for hint, offers in ((f"group it: {BY_DISEASE}", 1), ("SELECT * FROM patients", 0), ("GROUP BY disease", 0)):
+        problem = Refused("no", hint=hint, sql="SELECT 1")
+        assert len(priced.trouble(problem, "SELECT 1", project)["offers"]) == offers

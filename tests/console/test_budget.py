@@ -1,0 +1,206 @@
+"""Budgets: what is left, who spent what, and more of it."""
+
+from fractions import Fraction
+
+import pytest
+
+from console.house import COOKIE, world
+from discreet.console import odds
+from discreet.console.burning import MOST_STEPS, Burned, thinned
+
+
+@pytest.fixture
+def clinic(tmp_path):
+    made = world(tmp_path / "clinic")
+    file = made.folder / "discreet.toml"
+    file.write_text(file.read_text().replace("epsilon = 100", "epsilon = 3"))
+    yield made
+    made.house.close()
+
+
+def ask(clinic, sql="SELECT count(*) FROM patients", epsilon=0.5, analyst="ann"):
+    return clinic.house.desk.project.sql(sql).ask(epsilon=epsilon, analyst=analyst)
+
+
+def test_nothing_spent_yet(clinic):
+    words = clinic.browser("analyst").text("/budget")
+    assert "Nothing was spent yet" in words and "No request is open" in words and "epsilon 3, delta 1e-06" in words
+
+
+def test_who_spent_what_in_every_window_and_in_all(clinic):
+    ask(clinic)
+    ask(clinic, "SELECT count(*) FROM patients WHERE age < 30", epsilon=0.25)
+    ask(clinic, "SELECT count(*) FROM visits", epsilon=0.25, analyst=None)
+    browser = clinic.browser("analyst")
+    (people,) = browser.get("/budget.json").json()["populations"]
+    assert people["tables"] == ["patients", "visits"] and people["events"] == 3
+    assert [step["who"] for step in people["chart"]["steps"]] == ["", "ann", "ann", "nobody named"]
+    assert [step["remaining"] for step in people["chart"]["steps"]] == sorted(
+        (step["remaining"] for step in people["chart"]["steps"]), reverse=True
+    )
+    assert people["chart"]["steps"][-1]["remaining"] == people["remaining"]["epsilon"]
+    ann, nobody = people["who"]
+    assert ann["who"] == "ann" and nobody["who"] == "nobody named"
+    assert list(ann["windows"]) == ["7 days", "30 days", "365 days", "lifetime"]
+    assert all(paid == {"questions": 2, "epsilon": 0.75} for paid in ann["windows"].values())
+    moments = [step["when"] for step in people["chart"]["steps"]]
+    assert all(when.endswith(":00+00:00") for when in moments)  # no seconds: see burning.py
+    assert "population,who,window,questions,epsilon\npeople,ann,7 days,2,0.75\n" in browser.get("/budget.csv").text
+    words = browser.text("/budget")
+    assert "about" in words and "more counts" in words and "never comes back" in words
+
+
+def test_a_window_forgets_what_the_lifetime_does_not(clinic):
+    ask(clinic)
+    clock = clinic.house.people.clock
+    clinic.house.people.clock = lambda: clock() + 40 * 86400
+    (people,) = clinic.browser("analyst").get("/budget.json").json()["populations"]
+    windows = people["who"][0]["windows"]
+    assert windows["30 days"] == {"questions": 0, "epsilon": 0.0}
+    assert windows["365 days"] == windows["lifetime"] == {"questions": 1, "epsilon": 0.5}
+    assert people["spent"]["epsilon"] >= 0.5
+
+
+def test_ask_approve_and_spend(clinic):
+    analyst, owner = clinic.browser("analyst"), clinic.browser("owner")
+    sent = analyst.post("/budget/requests", {"table": "patients", "epsilon": "1.5", "why": "<b>beds</b>"})
+    assert sent.status_code == 303
+    assert "It waits for an owner" in analyst.text("/budget") and "<b>beds" not in analyst.get("/budget").text
+    page = owner.text("/budget")
+    assert "ann asks for epsilon 1.5 more on patients" in page
+    assert "from epsilon 3 to the number below, for good" in page and "98.91 percent" not in page
+    (request,) = owner.get("/budget.json").json()["open"]
+    assert (request["limit"], request["new_limit"], request["population"]) == ("3", "4.5", "people")
+    assert analyst.post("/budget/requests/1/approve", {"epsilon": "4.5"}).status_code == 403
+    approved = owner.post("/budget/requests/1/approve", {"epsilon": "4.5", "word": "for the beds"})
+    assert approved.status_code == 303
+    assert clinic.house.desk.project.guarantee("visits").epsilon == Fraction("4.5")
+    again = owner.post("/budget/requests/1/approve", {"epsilon": "9", "understood": "yes"})
+    assert again.status_code == 400 and "approved already" in again.text
+    assert clinic.house.desk.project.guarantee("patients").epsilon == Fraction("4.5")
+    assert "for the beds" in analyst.text("/budget")
+    assert "Write it there, too" in owner.text("/budget") and "Write it there, too" not in analyst.text("/budget")
+    (people,) = analyst.get("/budget.json").json()["populations"]
+    assert people["chart"]["steps"][-1] | {"when": ""} == {"when": "", "remaining": 4.5, "limit": 4.5, "who": ""}
+
+
+def test_decline(clinic):
+    clinic.browser("analyst").post("/budget/requests", {"table": "patients", "epsilon": "1", "why": "x"})
+    owner = clinic.browser("owner")
+    assert owner.post("/budget/requests/1/decline", {"word": "not now"}).status_code == 303
+    assert "not now" in clinic.browser("analyst").text("/budget")
+    assert clinic.house.desk.project.guarantee("patients").epsilon == 3
+    assert owner.post("/budget/requests/1/decline").status_code == 400
+    assert owner.post("/budget/requests/99/decline").status_code == 400
+    assert owner.post("/budget/requests/x/decline").status_code == 404
+
+
+def test_a_large_limit_is_granted_only_by_whoever_has_read_what_it_means(clinic):
+    owner = clinic.browser("owner")
+    refused = owner.post("/budget/grant", {"table": "patients", "epsilon": "8"})
+    assert refused.status_code == 400 and "99.97 percent sure" in refused.text and 'value="8"' in refused.text
+    assert clinic.house.desk.project.guarantee("patients").epsilon == 3
+    assert owner.post("/budget/grant", {"table": "patients", "epsilon": "8", "understood": "yes"}).status_code == 303
+    assert clinic.house.desk.project.guarantee("patients").epsilon == 8
+    lower = owner.post("/budget/grant", {"table": "patients", "epsilon": "2"})
+    assert lower.status_code == 400 and "only raise" in lower.text
+    assert clinic.browser("analyst").post("/budget/grant", {"table": "patients", "epsilon": "9"}).status_code == 403
+
+
+def test_what_cannot_be_asked_for(clinic):
+    analyst = clinic.browser("analyst")
+    for told in (
+        {"table": "wards", "epsilon": "1", "why": "x"},
+        {"table": "nothing", "epsilon": "1", "why": "x"},
+        {"table": "patients", "epsilon": "-1", "why": "x"},
+        {"table": "patients", "epsilon": "many", "why": "x"},
+        {"table": "patients", "epsilon": "1", "why": ""},
+        {},
+    ):
+        sent = analyst.post("/budget/requests", told)
+        assert sent.status_code == 400, told
+    assert clinic.house.people.requests.all() == []
+
+
+def beside(text, at):
+    """What a page says between a heading and the form below it."""
+    return text.partition(f'id="{at}"')[2].partition("<form")[0]
+
+
+def test_what_is_wrong_with_a_form_is_told_beside_it(clinic):
+    """The page is long, and has several forms: the browser lands at the form that was sent, and so does the sentence."""
+    analyst, owner = clinic.browser("analyst"), clinic.browser("owner")
+    assert 'action="/budget/requests#ask"' in analyst.get("/budget").text
+    sent = analyst.post("/budget/requests", {"table": "patients", "epsilon": "1,5", "why": "x"}).text
+    assert sent.count('role="alert"') == 1 and 'role="alert"' in beside(sent, "ask") and "1,5" in beside(sent, "ask")
+    assert 'value="1,5"' in sent
+    analyst.post("/budget/requests", {"table": "patients", "epsilon": "1", "why": "x"})
+    assert 'action="/budget/requests/1/approve#request-1"' in owner.get("/budget").text
+    wrong = owner.post("/budget/requests/1/approve", {"epsilon": "none"}).text
+    assert wrong.count('role="alert"') == 1 and 'role="alert"' in beside(wrong, "request-1")
+    lower = owner.post("/budget/grant", {"table": "patients", "epsilon": "2"}).text
+    assert lower.count('role="alert"') == 1 and 'role="alert"' in beside(lower, "grant")
+    owner.post("/budget/requests/1/decline")
+    gone = owner.post("/budget/requests/1/decline").text  # its form is not there any more
+    assert gone.count('role="alert"') == 1 and 'role="alert"' in gone.partition("</h1>")[2].partition("<h2")[0]
+
+
+def test_requests_of_others_are_for_owners(clinic):
+    clinic.browser("analyst").post("/budget/requests", {"table": "patients", "epsilon": "1", "why": "secret plan"})
+    people = clinic.house.people
+    people.add("bob", role="analyst", password="correct horse battery")
+    cookie = people.log_in("bob", "correct horse battery", address="127.0.0.1")
+    client = clinic.client()
+    client.cookies.set(COOKIE, cookie)
+    assert "secret plan" not in client.get("/budget").text
+    assert "secret plan" in clinic.browser("owner").text("/budget")
+
+
+def test_hostile_names_stay_names(clinic):
+    name = '<script>alert(1)</script>"{{ 7 * 7 }}'
+    ask(clinic, analyst=name)
+    ask(clinic, "SELECT count(*) FROM visits", analyst=name)
+    for path in ("/budget", "/log", "/log?analyst=%3Cscript%3Ealert(1)"):
+        text = clinic.browser("owner").get(path).text
+        assert "alert(1)" in text and "<script>alert" not in text
+    (people,) = clinic.browser("owner").get("/budget.json").json()["populations"]
+    assert people["who"][0]["who"] == name
+
+
+def test_odds():
+    assert odds.meaning(Fraction("1.0986"))["percent"] == "75"  # a little below ln 3, rounded up
+    assert [odds.meaning(Fraction(each))["grave"] for each in (1, 5, 6)] == [False, False, True]
+    assert odds.meaning(Fraction(1000))["percent"] == "more than 99.999999"
+    assert float(odds.meaning(Fraction(12))["percent"]) < 100
+    assert "but for a chance of 1e-06" in odds.meaning(Fraction(1), Fraction(1, 10**6))["words"]
+    assert "rather than another" in odds.meaning(Fraction(1), changes=True)["words"]
+
+
+def test_long_histories_are_thinned():
+    acts = [
+        Burned(
+            when="2026-01-01T00:00:00+00:00", kind="charge", who="a", table="t", price=Fraction(1),
+            remaining=Fraction(5000 - number), limit=Fraction(5000),
+        )
+        for number in range(5000)
+    ]  # fmt: skip
+    found = thinned(acts)
+    assert len(found) <= MOST_STEPS and found[-1] == acts[-1] and thinned(acts[:7]) == acts[:7]
+
+
+def test_a_restored_ledger_is_read_anew(clinic, tmp_path):
+    from discreet.console.burning import Burning
+    from discreet.ledger.backup import backup, restore
+    from discreet.ledger.ledger import Ledger
+
+    ask(clinic)
+    path = clinic.house.desk.project.ledger_path
+    backup(path, tmp_path / "copy.db")
+    ask(clinic, "SELECT count(*) FROM patients WHERE age < 30")
+    burning = Burning()
+    assert len(burning.acts(clinic.house.desk.project.ledger)["people"]) == 3
+    clinic.house.desk.project.ledger.close()
+    path.write_bytes(b"lost")
+    restore(path, tmp_path / "copy.db")
+    with Ledger.open(path) as ledger:
+        assert [act.kind for act in burning.acts(ledger)["people"]] == ["population", "charge", "gap"]

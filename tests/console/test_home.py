@@ -1,0 +1,63 @@
+"""The first page: what waits for the owner's word, what was granted beyond the file, and a file that cannot be read."""
+
+import pytest
+
+from console.house import world
+
+
+@pytest.fixture
+def clinic(tmp_path):
+    made = world(tmp_path / "clinic")
+    yield made
+    made.house.close()
+
+
+def ask(browser, epsilon="1"):
+    assert browser.post("/budget/requests", {"table": "patients", "epsilon": epsilon, "why": "x"}).status_code == 303
+
+
+def test_owners_are_told_of_requests_that_wait(clinic):
+    owner, analyst = clinic.browser("owner"), clinic.browser("analyst")
+    assert "for your word" not in owner.text("/") and owner.get("/index.json").json()["requests"] == 0
+    ask(analyst)
+    assert "One request for more budget waits for your word" in owner.text("/")
+    ask(analyst, "2")
+    assert "2 requests for more budget wait for your word" in owner.text("/")
+    assert "for your word" not in analyst.text("/") and analyst.get("/index.json").json()["requests"] == 0
+    owner.post("/budget/requests/1/decline")
+    owner.post("/budget/requests/2/decline")
+    assert "for your word" not in owner.text("/")
+
+
+def test_a_grant_is_told_with_the_line_to_write_and_not_as_a_fault(clinic):
+    owner, file = clinic.browser("owner"), clinic.folder / "discreet.toml"
+    clinic.house.desk.project.sql("select count(*) from patients").ask(epsilon=1)
+    assert owner.get("/index.json").json()["lines"] == []
+    clinic.house.desk.project.grant("patients", epsilon=120)
+    told = owner.get("/index.json").json()
+    (line,) = told["lines"]
+    assert "epsilon = 120" in line and told["warnings"] == []
+    assert "The grant holds" in owner.text("/") and line in owner.text("/")
+    assert clinic.browser("analyst").get("/index.json").json()["lines"] == []
+    file.write_text(file.read_text().replace("epsilon = 100", "epsilon = 120"))
+    assert owner.get("/index.json").json()["lines"] == []
+
+
+def test_a_file_that_cannot_be_read_says_that_the_old_one_goes_on(clinic):
+    owner, analyst = clinic.browser("owner"), clinic.browser("analyst")
+    file = clinic.folder / "discreet.toml"
+    whole = file.read_text()
+    file.write_text(whole + "\n[tables.broken\n")
+    words = owner.text("/")
+    assert "discreet.toml cannot be used as it is now" in words
+    assert "everything here goes on by what it said before" in words and "patients" in words
+    assert "cannot be used" not in analyst.text("/") and analyst.get("/d/patients").status_code == 200
+    file.write_text(whole)
+    assert "cannot be used" not in owner.text("/")
+
+
+def test_the_latest_answers_stand_with_their_questions(clinic):
+    asked = "select disease, count(*) as n from patients group by disease"
+    found = clinic.house.desk.project.sql(asked).ask(epsilon=1, analyst="ann")
+    (told,) = clinic.browser("analyst").get("/index.json").json()["latest"]
+    assert (told["release"], told["asked"], told["analyst"]) == (found.id, asked, "ann")

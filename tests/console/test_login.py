@@ -1,0 +1,294 @@
+"""Coming in and going out by HTTP: cookies, equal time, throttling, fixation, open redirects, the first owner."""
+
+import dataclasses
+import re
+import statistics
+import time
+from html import unescape
+from http.cookies import SimpleCookie
+
+import pytest
+from fastapi.testclient import TestClient
+
+from console.house import COOKIE, ORIGIN, PASSWORD, Browser, world
+from discreet.console.app import make
+from discreet.console.pages.login import WRONG, way
+from discreet.console.people.passwords import Passwords
+from discreet.console.people.throttle import Throttle
+from discreet.console.settings import Settings
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    made = world(tmp_path_factory.mktemp("login") / "clinic")
+    made.browser("owner")
+    made.browser("analyst")
+    yield made
+    made.house.close()
+
+
+@pytest.fixture
+def clinic(shared):
+    """The same for all, with nobody throttled."""
+    people = shared.house.people
+    people.throttle = Throttle(people.clock)
+    return shared
+
+
+@pytest.fixture
+def nobody(clinic):
+    return clinic.browser("public")
+
+
+def log_in(browser, name="olga", password=PASSWORD, **more):
+    return browser.post("/login", {"name": name, "password": password, **more})
+
+
+def cookie_of(response):
+    (found,) = SimpleCookie(response.headers["set-cookie"]).values()
+    return found
+
+
+def plain(response):
+    return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", " ", response.text)))
+
+
+def test_in_and_out(nobody, clinic):
+    assert nobody.get("/me").status_code == 303
+    sent = log_in(nobody)
+    assert (sent.status_code, sent.headers["location"]) == (303, "/")
+    assert "olga" in nobody.text("/me")
+    secret = cookie_of(sent).value
+    csrf = clinic.house.people.sessions.find(secret).csrf
+    out = Browser(client=nobody.client, csrf=csrf).post("/logout")
+    assert (out.status_code, out.headers["location"]) == (303, "/login")
+    assert cookie_of(out).value == "" and cookie_of(out)["max-age"] == "0"
+    kept = clinic.client()
+    kept.cookies.set(COOKIE, secret)
+    assert kept.get("/me").status_code == 303  # it ended on the server, not only in the browser
+
+
+def test_the_cookie_is_for_the_server_alone(nobody):
+    found = cookie_of(log_in(nobody))
+    assert found.key == COOKIE and len(found.value) == 43
+    assert found["httponly"] and found["samesite"].lower() in ("lax", "strict") and found["path"] == "/"
+    assert not found["domain"] and not found["secure"]
+
+
+def test_by_tls_the_cookie_is_secure_and_bound_to_the_host(clinic):
+    origin = "https://console.example.org"
+    house = dataclasses.replace(clinic.house, settings=Settings(origin=origin, grid_ms=1))
+    client = TestClient(make(house), base_url=origin, follow_redirects=False)
+    sent = client.post("/login", data={"name": "olga", "password": PASSWORD}, headers={"origin": origin})
+    found = cookie_of(sent)
+    assert found.key == "__Host-discreet" and found["secure"] and found["httponly"] and not found["domain"]
+    assert "max-age=" in sent.headers["strict-transport-security"]
+    assert client.get("/me").status_code == 200
+    client.cookies.clear()
+    client.cookies.set(COOKIE, found.value)  # the name that a plain connection could have set
+    assert client.get("/me").status_code == 303
+
+
+def test_pages_of_the_login_are_not_kept_by_anybody(nobody):
+    for path in ("/login", "/setup/x"):
+        headers = nobody.get(path).headers
+        assert headers["cache-control"] == "no-store"
+        assert "script-src 'self'" in headers["content-security-policy"]
+        assert "form-action 'self'" in headers["content-security-policy"]
+        assert headers["referrer-policy"] == "same-origin"
+
+
+@pytest.mark.parametrize(("name", "password"), [("olga", "wrong"), ("nobody", PASSWORD), ("", ""), ("<b>", "x" * 5000)])
+def test_what_is_wrong_is_not_told(nobody, name, password):
+    found = log_in(nobody, name, password)
+    assert found.status_code == 401 and WRONG in plain(found)
+    assert "set-cookie" not in found.headers
+    mask = re.sub(r'name="name" value="[^"]*"', "", found.text)
+    assert mask == re.sub(r'name="name" value="[^"]*"', "", log_in(nobody, "else", "else").text)
+    assert "<b>" not in found.text
+
+
+def test_a_disabled_person_is_told_the_same(clinic, nobody):
+    people = clinic.house.people
+    if people.roster.find("dis") is None:
+        people.add("dis", role="analyst", password=PASSWORD)
+    people.roster.disable("dis")
+    assert log_in(nobody, "dis").status_code == 401
+
+
+def test_unknown_names_take_the_same_time(clinic, monkeypatch):
+    """The whole visit, by processor time, with the real parameters; and one hash in each."""
+    people = clinic.house.people
+    cheap = people.passwords
+    people.passwords = Passwords()
+    people.set_password("ann", PASSWORD)
+    monkeypatch.setattr(Throttle, "enter", lambda *_: None)
+    monkeypatch.setattr(Throttle, "address", lambda *_: None)
+    client = clinic.client()
+    calls = []
+    right = people.passwords.right
+    monkeypatch.setattr(people.passwords, "right", lambda *given: calls.append(1) or right(*given))
+
+    def cost(name):
+        begun = time.process_time()
+        found = client.post("/login", data={"name": name, "password": "wrong"}, headers={"origin": ORIGIN})
+        assert found.status_code == 401
+        return time.process_time() - begun
+
+    with client:
+        cost("warm")
+        calls.clear()
+        pairs = [(cost("ann"), cost("nobody")) for _ in range(21)]
+    assert len(calls) == 42
+    known, unknown = (statistics.median(column) for column in zip(*pairs, strict=True))
+    assert 0.8 < known / unknown < 1.25
+    people.passwords = cheap
+    people.set_password("ann", PASSWORD)
+
+
+def test_the_sixth_try_waits_whether_there_is_such_a_name_or_not(clinic):
+    said = []
+    for name in ("olga", "no such name"):
+        browser = clinic.browser("public")
+        assert [log_in(browser, name, "wrong").status_code for _ in range(5)] == [401] * 5
+        found = log_in(browser, name)
+        assert found.status_code == 429 and "set-cookie" not in found.headers
+        assert 800 < int(found.headers["retry-after"]) <= 901
+        said.append(plain(found))
+    assert said[0] == said[1] and "Too many tries" in said[0]
+
+
+def test_fifty_of_an_address(clinic):
+    browser = clinic.browser("public")
+    for number in range(50):
+        assert log_in(browser, f"name {number}", "wrong").status_code == 401
+    assert log_in(browser, "olga").status_code == 429
+
+
+def test_an_address_that_a_client_claims_is_not_believed(clinic):
+    """Else every try would come from somewhere else. Behind a proxy, its own last word is."""
+    browser = clinic.browser("public")
+    for number in range(50):
+        forged = {"x-forwarded-for": f"198.51.100.{number}"}
+        browser.post("/login", {"name": f"name {number}", "password": "wrong"}, headers=forged)
+    assert log_in(browser, "olga").status_code == 429
+    house = dataclasses.replace(clinic.house, settings=Settings(origin=ORIGIN, grid_ms=1, behind_proxy=True))
+    client = TestClient(make(house), base_url=ORIGIN, follow_redirects=False)
+    form, headers = {"name": "olga", "password": PASSWORD}, {"origin": ORIGIN}
+    sent = client.post("/login", data=form, headers={**headers, "x-forwarded-for": "1.2.3.4, 198.51.100.7"})
+    assert sent.status_code == 303
+    for number in range(50):
+        told = {**headers, "x-forwarded-for": f"198.51.100.{number}, 203.0.113.5"}
+        TestClient(make(house), base_url=ORIGIN).post(
+            "/login", data={"name": f"{number}", "password": "x"}, headers=told
+        )
+    fresh = TestClient(make(house), base_url=ORIGIN, follow_redirects=False)
+    assert fresh.post("/login", data=form, headers={**headers, "x-forwarded-for": "203.0.113.5"}).status_code == 429
+
+
+def test_a_session_that_somebody_chose_is_not_taken_on(clinic):
+    chosen = "Z" * 43
+    victim = clinic.client()
+    victim.cookies.set(COOKIE, chosen)
+    given = cookie_of(log_in(Browser(client=victim, csrf=""))).value
+    assert given != chosen
+    attacker = clinic.client()
+    attacker.cookies.set(COOKIE, chosen)
+    assert attacker.get("/me").status_code == 303
+
+
+def test_logging_in_anew_ends_the_session_before(clinic):
+    browser = clinic.browser("public")
+    first = cookie_of(log_in(browser)).value
+    session = clinic.house.people.sessions.find(first)
+    again = cookie_of(log_in(Browser(client=browser.client, csrf=session.csrf))).value
+    assert again != first and clinic.house.people.sessions.find(first) is None
+
+
+def test_a_login_that_another_site_sends_is_refused(clinic):
+    client = clinic.client()
+    for origin in ("https://evil.example", "null"):
+        sent = client.post("/login", data={"name": "olga", "password": PASSWORD}, headers={"origin": origin})
+        assert sent.status_code == 403 and "set-cookie" not in sent.headers
+    assert client.post("/login", data={"name": "olga", "password": PASSWORD}).status_code == 403
+
+
+BAD = [
+    "https://evil.example",
+    "//evil.example",
+    "///evil.example",
+    "/\\evil.example",
+    "\\\\evil.example",
+    "/\t/evil.example",
+    "/\n/evil.example",
+    "/%0a/evil.example\r\nset-cookie: x=y",
+    "javascript:alert(1)",
+    " //evil.example",
+    "evil.example",
+    "/login",
+    "/logout",
+    "",
+    "/" + "a" * 600,
+]
+
+
+@pytest.mark.parametrize("onward", BAD)
+def test_a_login_leads_nowhere_else(nobody, onward):
+    assert log_in(nobody, next=onward).headers["location"] == "/"
+    assert nobody.get("/login", params={"next": onward}).headers["location"] == "/"
+
+
+@pytest.mark.parametrize("onward", ["/d/patients", "/ask?table=a%20b", "/a/r-1#plan", "/d/caf%C3%A9"])
+def test_a_login_leads_where_one_was_going(nobody, clinic, onward):
+    assert way(onward) == onward
+    assert log_in(nobody, next=onward).headers["location"] == onward
+
+
+def test_the_way_survives_a_wrong_password(nobody):
+    first = nobody.get("/d/patients").headers["location"]
+    assert 'name="next" value="/d/patients"' in nobody.get(first).text
+    assert 'name="next" value="/d/patients"' in log_in(nobody, password="wrong", next="/d/patients").text
+
+
+def test_failed_logins_are_kept_for_owners_and_typed_texts_are_not(clinic):
+    browser = clinic.browser("public")
+    log_in(browser, "olga", "wrong")
+    log_in(browser, "my secret password", "wrong")
+    kept = [denial.data() for denial in clinic.house.people.denials.all()[:2]]
+    assert [(each["who"], each["route"], each["why"]) for each in kept] == [
+        ("somebody", "/login", WRONG),
+        ("olga", "/login", WRONG),
+    ]
+    words = clinic.browser("owner").text("/admin")
+    assert WRONG in words and "my secret password" not in words
+
+
+def test_the_first_owner(tmp_path):
+    made = world(tmp_path / "clinic")
+    browser, link = made.browser("public"), f"/setup/{made.setup}"
+    assert "Nobody may come in yet" in browser.text("/login")
+    assert "The first owner" in browser.text(link)
+    form = {"name": "Ada", "password": PASSWORD, "again": PASSWORD}
+    for wrong in ({"again": "other"}, {"name": " "}, {"password": "short", "again": "short"}):
+        refused = browser.post(link, form | wrong)
+        assert refused.status_code == 400 and 'role="alert"' in refused.text
+        assert PASSWORD not in refused.text
+    assert browser.post("/setup/" + "A" * 43, form).status_code == 404
+    assert made.house.people.roster.all() == []
+    sent = browser.post(link, form)
+    assert (sent.status_code, sent.headers["location"]) == (303, "/")
+    assert "You are an owner" in browser.text("/me")
+    assert made.client().get(link).status_code == 404
+    late = made.browser("public").post(link, form | {"name": "Eve"})
+    assert late.status_code == 404 and "not good any more" in late.text
+    assert [person.name for person in made.house.people.roster.all()] == ["Ada"]
+    assert "Nobody may come" not in made.browser("public").text("/login")
+    made.house.close()
+
+
+def test_the_secret_of_the_setup_link_is_in_no_log(tmp_path):
+    made = world(tmp_path / "clinic")
+    made.browser("public").get(f"/setup/{made.setup}")
+    made.house.close()
+    log = (tmp_path / "console.log").read_text()
+    assert "/setup/{link}" in log and made.setup not in log

@@ -1,0 +1,288 @@
+"""Tables: planned free, paid once, read for ever."""
+
+import io
+import re
+from concurrent.futures import ThreadPoolExecutor
+
+import pyarrow.parquet as pq
+import pytest
+from fastapi.testclient import TestClient
+
+from console import hostile
+from console.house import world
+from console.paying import charges, sent
+from discreet.console.app import make
+from discreet.console.starting import house_of
+from discreet.console.tabling import marginals as tabling
+
+pytestmark = pytest.mark.usefixtures("patient")
+
+
+@pytest.fixture(scope="module")
+def clinic(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tables")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DISCREET_STATE", str(folder / "state"))
+        made = world(folder / "clinic", most_rows=500)
+    hostile.add(made.folder)
+    yield made
+    made.house.close()
+
+
+@pytest.fixture(scope="module")
+def browser(clinic):
+    return clinic.browser("analyst")
+
+
+RANGES = {"table": "visits", "column": "cost", "epsilon": "2", "between": "0..9\n10..19"}
+MARGINALS = {"table": "patients", "columns": ["disease", "sex"], "epsilon": "3"}
+PLAN = 'table = "patients"\nattributes = ["sex"]\n[hierarchy]\ncolumns = ["ward"]\nroot = "all"\n'
+PUBLISH = {"plan": PLAN, "epsilon": "2", "act": "pay"}
+
+
+@pytest.fixture(scope="module")
+def ranges(browser):
+    return sent(browser, "/tables/new/ranges", RANGES).partition("?")[0]
+
+
+@pytest.fixture(scope="module")
+def marginals(browser):
+    return sent(browser, "/tables/new/marginals", MARGINALS)
+
+
+@pytest.fixture(scope="module")
+def published(browser):
+    return sent(browser, "/tables/new/publish", PUBLISH)
+
+
+def test_plans_are_free_and_tell_price_and_error(clinic, browser):
+    before = charges(clinic)
+    told = browser.get("/tables/new/ranges.json", params=RANGES).json()
+    assert told["table"]["ordered"] == ["cost", "day"]
+    told = told["quote"]
+    assert told["price"]["cost"]["epsilon"] == 2 and told["price"]["fits"] and 0 < told["expected_rmse"] < 30
+    told = browser.get("/tables/new/marginals.json", params=MARGINALS).json()["quote"]
+    assert told["price"]["cost"]["epsilon"] == 3 and told["cells"] == 4 + 2 + 8 and len(told["marginals"]) == 3
+    told = browser.get(
+        "/tables/new/histogram.json", params={"table": "patients", "columns": "ward", "within": "5"}
+    ).json()
+    assert told["quote"]["noise"][0]["plus_minus"] <= 5
+    answer = browser.post("/tables/new/publish", {**PUBLISH, "act": "plan"})
+    assert answer.status_code == 200 and "Before you pay" in answer.text and "epsilon 2.0" in answer.text
+    assert charges(clinic) == before
+
+
+def test_ranges_are_paid_once_and_further_ones_are_free(clinic, browser, ranges):
+    before = charges(clinic)
+    again = sent(browser, "/tables/new/ranges", RANGES)
+    assert again == f"{ranges}?between=0..9%0A10..19"
+    told = browser.get(f"{ranges}.json?between=0..9;10..19").json()["found"]
+    assert [row[:2] for row in told["rows"]] == [[0, 9], [10, 19]]
+    assert all(low < value < high for _, _, value, (low, high) in told["rows"])
+    further = browser.get(f"{ranges}.json?between=3..4&quantiles=0.5").json()["found"]
+    assert [row[:2] for row in further["rows"]] == [[3, 4]] and len(further["quantiles"]) == 1
+    assert browser.get(f"{ranges}.csv").text.startswith("cost_low,cost_high,rows,rows_low,rows_high\n0,")
+    assert "paid once by ann" in browser.text(ranges) and "Quantiles" in browser.text(ranges)
+    assert charges(clinic) == before
+
+
+def test_numbers_stand_at_the_right(browser, ranges):
+    """Of the whole column, its name included; and beside the chart."""
+    shown = browser.get(ranges).text
+    assert '<th scope="col">cost</th><th scope="col" class="number">rows</th>' in shown
+    assert re.search(r'<td class="number">-?[\d,.]+ ± [\d.]+</td>', shown) and '<div class="pair">' in shown
+    assert 'class="number">lies at or below</th>' in shown
+
+
+def test_wrong_ranges_are_told_beside_the_form(clinic, browser, ranges):
+    before = charges(clinic)
+    for wrong in ("?between=x", "?between=50..60..70", "?between=9..3", "?quantiles=2"):
+        answer = browser.get(f"{ranges}{wrong}")
+        assert answer.status_code == 400 and 'role="alert"' in answer.text, wrong
+    for wrong in ({"column": "nothing"}, {"epsilon": "x"}, {"between": "x"}, {"strategy": "x"}):
+        assert browser.post("/tables/new/ranges", RANGES | wrong).status_code == 400, wrong
+    assert browser.get("/tables/new/ranges", params=RANGES | {"column": "id"}).status_code == 400
+    assert charges(clinic) == before
+
+
+def test_ranges_of_an_older_version_are_read_as_they_were_told(clinic, browser):
+    """A new version is another table: what was measured of the old one is never told as the new one's, nor bought."""
+    form = {"table": "hostile", "column": "size", "epsilon": "1"}
+    at = sent(browser, "/tables/new/ranges", form)
+    told = browser.get(f"{at}.json").json()["found"]["rows"]
+    clinic.house.desk.project.refresh("hostile")
+    before = charges(clinic)
+    later = browser.get(f"{at}.json").json()["found"]
+    assert later["rows"] == told and later["readable"] is False
+    assert browser.get(f"{at}?between=1..2").status_code == 400
+    assert charges(clinic) == before
+
+
+def test_marginals_are_kept_and_agree(clinic, browser, marginals):
+    before = charges(clinic)
+    assert sent(browser, "/tables/new/marginals", MARGINALS) == marginals
+    told = browser.get(f"{marginals}.json").json()["found"]
+    assert [each["name"] for each in told["tables"]] == ["disease", "sex", "disease × sex"]
+    single = {row[0]: row[1] for row in told["shown"]["rows"]}
+    both = browser.get(f"{marginals}.json?t=3").json()["found"]["shown"]
+    for key, value in single.items():
+        assert sum(row[2] for row in both["rows"] if row[0] == key) == pytest.approx(value, abs=0.01)
+    assert sum(both["whole"]) == told["total"] and min(both["whole"]) >= 0
+    header = "disease,sex,value,low,high,whole"
+    assert browser.get(f"{marginals}.csv?t=3").text.splitlines()[0] == header
+    table = pq.read_table(io.BytesIO(browser.get(f"{marginals}/download?format=parquet&t=3").content))
+    assert table.column_names == header.split(",") and table.num_rows == 8
+    assert browser.get(f"{marginals}?t=4").status_code == 400
+    assert charges(clinic) == before
+
+
+def test_many_at_once_pay_once(clinic):
+    """The charge is made once for what is wished, whoever comes first; the others read what was drawn."""
+    project = clinic.house.desk.project
+    wish = tabling.wish_of({"table": ("patients",), "columns": ("ward",), "epsilon": ("0.5",)})
+    before = len(charges(clinic))
+    with ThreadPoolExecutor(6) as pool:
+        found = list(pool.map(lambda who: tabling.made(project, wish, analyst=who), ["ann", "bob", None] * 2))
+    assert len(set(found)) == 1 and len(charges(clinic)) == before + 1
+
+
+def test_a_server_of_another_day_reads_the_same(clinic, browser, ranges, marginals, published, monkeypatch):
+    monkeypatch.setenv("DISCREET_STATE", str(clinic.folder.parent / "state"))
+    seen = {at: browser.get(f"{at}.json").json()["found"] for at in (ranges, marginals, published)}
+    house, _ = house_of(clinic.folder, clinic.house.settings, log=clinic.folder.parent / "other.log")
+    client = TestClient(make(house), base_url=clinic.house.settings.origin, cookies=browser.client.cookies)
+    for at, found in seen.items():
+        assert client.get(f"{at}.json").json()["found"] == found
+    house.close()
+
+
+def test_published_tables_add_up_and_their_files_are_listed_ones(clinic, browser, published):
+    before = charges(clinic)
+    assert sent(browser, "/tables/new/publish", PUBLISH) == published
+    told = browser.get(f"{published}.json").json()["found"]
+    rows = {each["name"]: each["rows"] for each in told["previews"]}
+    assert sum(row[2] for row in rows["ward"]) == sum(row[1] for row in rows["all"]) == told["rows"]
+    assert "Counts add up exactly" in browser.text(published)
+    assert browser.get(f"{published}/download?file=ward.csv").text.startswith('"ward","sex","count"')
+    assert browser.get(f"{published}/download?file=card.json").json()["release"] == published[8:]
+    for name in ("", "..", "../../ledger.db", "nothing.csv", "%2e%2e%2fx.json"):
+        assert browser.get(f"{published}/download?file={name}").status_code == 404, name
+    assert charges(clinic) == before
+
+
+def test_only_the_owner_publishes_exact_totals(clinic, browser):
+    """An exact total changes what is promised to everybody, for good."""
+    before = charges(clinic)
+    exact = {**PUBLISH, "plan": f'invariants = ["all"]\n{PLAN}'}
+    for act in ("plan", "pay"):
+        assert browser.post("/tables/new/publish", {**exact, "act": act}).status_code == 403
+    answer = clinic.browser("owner").post("/tables/new/publish", exact)  # who has not declared them
+    assert answer.status_code == 422 and "owner" in answer.text
+    assert charges(clinic) == before
+
+
+def test_too_many_cells_are_refused_before_anything_is_charged(clinic, browser):
+    before = charges(clinic)
+    large = {"table": "patients", "epsilon": "1", "order": "4"}
+    assert browser.get("/tables/new/marginals", params=large).status_code == 422
+    assert browser.post("/tables/new/marginals", large).status_code == 422
+    wide = {**PUBLISH, "plan": PLAN.replace('["sex"]', '["sex", "age", "disease"]')}
+    for act in ("plan", "pay"):
+        assert browser.post("/tables/new/publish", {**wide, "act": act}).status_code == 422
+    for wrong in ("table = ", 'table = "nothing"', "", "share = 1e99999999"):
+        assert browser.post("/tables/new/publish", {**PUBLISH, "plan": wrong}).status_code == 400, wrong
+    assert charges(clinic) == before
+
+
+def test_what_the_budget_does_not_hold_is_told_with_its_status(clinic, browser):
+    before = charges(clinic)
+    dear = {**MARGINALS, "epsilon": "150"}
+    assert browser.get("/tables/new/marginals.json", params=dear).json()["quote"]["price"]["fits"] is False
+    answer = browser.post("/tables/new/marginals", dear)
+    assert answer.status_code == 402 and 'role="alert"' in answer.text
+    assert charges(clinic) == before
+
+
+def test_a_histogram_is_a_question_with_a_key(clinic, browser):
+    form = {"table": "patients", "columns": "disease", "epsilon": "1"}
+    key = re.search(r'name="key" value="([^"]+)"', browser.get("/tables/new/histogram", params=form).text)[1]
+    before = len(charges(clinic))
+    first, second = (browser.post("/tables/new/histogram", {**form, "key": key}) for _ in range(2))
+    assert first.status_code == 303 and first.headers["location"].startswith("/a/r-")
+    assert second.headers["location"] == first.headers["location"]
+    assert len(charges(clinic)) == before + 1
+    assert browser.get("/tables/new/histogram.json", params=form).json()["quote"]["stored"]["release"] in str(
+        first.headers["location"]
+    )
+    release = first.headers["location"].rpartition("/")[2]
+    assert browser.get(f"/tables/{release}").headers["location"] == f"/a/{release}"
+    assert browser.post("/tables/new/histogram", {**form, "columns": "nothing", "key": "k"}).status_code == 400
+
+
+def test_reconciled_answers_agree_and_cost_nothing(clinic, browser):
+    for turn, column in enumerate(("disease", "sex")):
+        form = {"table": "patients", "columns": column, "epsilon": "1", "key": f"reconcile-{turn}"}
+        assert browser.post("/tables/new/histogram", form).status_code == 303
+    before = charges(clinic)
+    told = browser.get("/tables/reconcile.json?table=patients&whole=on").json()["found"]
+    sums = {}
+    for each in told["numbers"]:
+        sums[each["release"]] = sums.get(each["release"], 0.0) + each["reconciled"]
+    totals = list(sums.values())
+    assert len(totals) >= 2 and totals == pytest.approx([totals[0]] * len(totals))
+    assert told["said"] and "must hold" in browser.text("/tables/reconcile?table=patients").lower()
+    assert browser.get("/tables/reconcile.csv?table=patients").text.startswith("release,column,number,value,")
+    assert browser.get("/tables/reconcile?table=patients&release=r-nothing").status_code == 400
+    assert charges(clinic) == before
+
+
+def test_lists_and_what_is_not_there(browser, ranges, marginals, published):
+    told = {f"/tables/{each['release']}": each["kind"] for each in browser.get("/tables.json").json()["released"]}
+    wanted = {ranges: "ranges", marginals: "marginals", published: "publish"}
+    assert wanted.items() <= told.items()
+    assert all(name in browser.text("/tables") for name in ("Histogram", "Ranges", "Marginals", "Publish", "Reconcile"))
+    for name in ("r-nothing", "..%2fx"):
+        assert browser.get(f"/tables/{name}").status_code == 404
+        assert browser.get(f"/tables/{name}/download").status_code == 404
+
+
+def test_what_is_not_kept_is_told(clinic, browser, marginals):
+    path = clinic.folder / ".discreet" / "released" / f"{marginals[8:]}.json"
+    assert path.stat().st_mode & 0o77 == 0 and path.parent.stat().st_mode & 0o77 == 0
+    content = path.read_bytes()
+    path.write_bytes(content[:100])
+    try:
+        assert "not kept here" in browser.text(marginals)
+        before = charges(clinic)
+        assert sent(browser, "/tables/new/marginals", MARGINALS) == marginals
+        assert path.read_bytes() == content and charges(clinic) == before
+    finally:
+        path.write_bytes(content)
+
+
+def test_names_and_values_are_never_marks(browser):
+    at = sent(browser, "/tables/new/marginals", {"table": "hostile", "epsilon": "5", "order": "2"})
+    for number in (1, 2, 3):
+        shown = browser.get(f"{at}?t={number}").text
+        assert hostile.tame(shown)
+    assert "&lt;img src=x" in browser.get(f"{at}?t=1").text
+    for path in ("ranges", "marginals", "histogram", "publish"):
+        told = {"table": hostile.RUNS, "plan": hostile.RUNS, "column": hostile.ENDS, "epsilon": hostile.RUNS}
+        assert hostile.tame(browser.get(f"/tables/new/{path}", params=told).text)
+    assert hostile.tame(browser.post("/tables/new/publish", {"plan": hostile.RUNS, "epsilon": "1"}).text)
+    assert browser.get(f"{at}.csv?t=1").text.count("<img src=x") == 1
+
+
+def test_where_ranges_may_end_is_told_before_and_what_was_paid_stays(browser):
+    """What the form suggests is answered; what does not fit takes nothing off the page."""
+    wish = {"table": "patients", "column": "age", "epsilon": "2"}
+    page = browser.get("/tables/new/ranges", params=wish).text
+    assert "begins at 0, 10, 20" in page and "that begins and ends where bins do" in page
+    told = browser.get("/tables/new/ranges.json", params=wish).json()["cuts"]["age"]
+    at = sent(browser, "/tables/new/ranges", wish)
+    for example in told["examples"]:
+        assert browser.get(at, params={"between": example}).status_code == 200, example
+    answer = browser.get(at, params={"between": "..17"})
+    assert answer.status_code == 400 and "the range up to 17 cuts through a bin" in answer.text
+    assert "<svg" in answer.text and "Quantiles" in answer.text and "begins at 0, 10, 20" in answer.text
+    assert "the range from 35 on cuts" in browser.get(at, params={"between": "35.."}).text

@@ -1,0 +1,259 @@
+"""How often intervals hold the exact number: at least as often as they say, by real noise. Thresholds of 1e-9."""
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from discreet.accounting.events import Reserved
+from discreet.curator import Version
+from discreet.engines.network.exact import ExactGraph
+from discreet.engines.network.projection import project
+from discreet.engines.network.triangles import triangles, wedges
+from discreet.graph import estimates as refining
+from discreet.graph import stats
+from discreet.graph.mixing import assortativity, coefficient, drawn
+from discreet.graph.nodes import PublicNodes
+from discreet.graph.parts import draw, statistic
+from discreet.graph.shape import NAMES, shape_of
+from discreet.graph.source import Source
+from discreet.graph.statistics import Mixing
+from discreet.graph.stats import estimates
+from discreet.mechanisms.bits import system
+from discreet.mechanisms.gaussian import DiscreteGaussian
+from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.schema.schema import Schema
+from discreet.schema.unit import PrivacyUnit
+from graph.friends import Bare
+
+TIMES = 400
+#: A correct build has fewer than this in one of a thousand million runs.
+FEWEST = int(binom.ppf(1e-9, TIMES, 0.95))
+PURE = Reserved(epsilon=Fraction(2), rho=Fraction(2), delta=Fraction(0))
+GAUSSIAN = Reserved(epsilon=None, rho=Fraction(1, 2), delta=Fraction(0))
+#: For ladders, whose intervals take long to work out: with little noise there are few different ones.
+MUCH = Reserved(epsilon=Fraction(20), rho=Fraction(200), delta=Fraction(0))
+MUCH_GAUSSIAN = Reserved(epsilon=None, rho=Fraction(30), delta=Fraction(0))
+LADDERS = ("triangles", "wedges", "clustering")
+OTHERS = tuple(name for name in NAMES if name not in (*LADDERS, "assortativity"))
+
+
+def random_graph(nodes=60, links=240, *, directed=False):
+    """One of groups that keep to themselves, with a hub."""
+    generator = np.random.default_rng(7)
+    found = {(0, other) for other in range(1, 30)}
+    while len(found) < links:
+        one, other = (int(each) for each in generator.integers(0, nodes, 2))
+        if one != other and (one % 3 == other % 3 or generator.random() < 0.3):
+            found.add((one, other) if directed else (min(one, other), max(one, other)))
+    ends = np.array(sorted(found), dtype=np.int64)
+    generator.shuffle(ends)
+    return ExactGraph(ends[:, 0].copy(), ends[:, 1].copy(), exact_nodes=nodes, directed=directed)
+
+
+def asked(graph, *, unit="edge", known=True, limit=None, only=None, counted=False):
+    rows = 50_000_000 if limit is None else limit
+    own = PrivacyUnit() if unit == "edge" else PrivacyUnit(ends=("from", "to"), rows=rows)
+    schema = Schema(table="friends", columns=(), unit=own, directed=graph.directed)
+    version = Version(table="friends", number=1, population="friends", schema=schema, file="")
+    source = Source(version=version, ends=("from", "to") if unit == "edge" else None, directed=graph.directed)
+    groups = tuple(place % 3 for place in range(graph.exact_nodes))
+    nodes = PublicNodes(
+        table="people", key="id", keys=(), count=graph.exact_nodes, by="kind", labels=("a", "b", "c"), groups=groups
+    )
+    return shape_of(only, source, nodes if known and unit == "edge" else None, counted=counted), nodes.codes
+
+
+def exact_numbers(graph, shape, codes, *, persons=None):
+    """What is told, exactly: of the projection under node privacy."""
+    kept = graph if shape.limit is None else project(graph, shape.limit)
+    nodes, edges = graph.exact_nodes, kept.exact_from.size
+    degrees = np.bincount(np.concatenate([kept.exact_from, kept.exact_to]), minlength=nodes)
+    nodes = nodes if shape.nodes is not None else persons or int(np.count_nonzero(degrees))
+    pairs = nodes * (nodes - 1) / (1 if graph.directed else 2)
+    found = {"nodes": nodes, "edges": edges, "density": edges / pairs}
+    found["mean_degree"] = edges * (1 if graph.directed else 2) / nodes
+    if shape.unit == "edge":
+        found |= {"triangles": triangles(graph), "wedges": wedges(graph)}
+        found["clustering"] = 3 * found["triangles"] / found["wedges"]
+        mixing = Mixing(codes=codes, groups=3, directed=graph.directed).apply(graph)
+        found["assortativity"] = float(coefficient(mixing.astype(float), 3, directed=graph.directed))
+    return found
+
+
+def holds(told, exact):
+    return told.interval[0] - 1e-12 <= exact <= told.interval[1] + 1e-12
+
+
+def covered(graph, shape, codes, event, *, times=TIMES, persons=None):
+    """How many times each interval held."""
+    exact = exact_numbers(graph, shape, codes, persons=persons)
+    found = dict.fromkeys([*(name for name in exact if name in shape.statistics), "curves", "mixing"], 0)
+    for _ in range(times):
+        told = estimates(shape, draw(Bare(graph, event, persons=persons or 0), shape, codes))
+        for name in found:
+            if name in exact:
+                found[name] += holds(told[name], exact[name])
+        found["curves"] += all(inside(told[part], graph, shape, codes, part) for part in told if "degrees" in part)
+        if "mixing" in told:
+            entries = Mixing(codes=codes, groups=3, directed=graph.directed).apply(graph)
+            found["mixing"] += holds(told["mixing"].edges[0][1], entries[1])
+        else:
+            found["mixing"] += 1
+    return found
+
+
+def inside(curve, graph, shape, codes, part):
+    if part == "mean_degree":
+        return True
+    exact = statistic(part, shape, shape.limit, codes).apply(graph)
+    assert all(one >= other for one, other in itertools.pairwise(curve.values))
+    return bool(np.all(exact >= curve.lows) and np.all(exact <= curve.highs))
+
+
+@pytest.mark.parametrize("event", [PURE, GAUSSIAN], ids=["laplace", "gaussian"])
+@pytest.mark.parametrize("directed", [False, True])
+def test_of_edges_with_public_nodes(event, directed):
+    graph = random_graph(directed=directed)
+    shape, codes = asked(graph, only=OTHERS)
+    found = covered(graph, shape, codes, event)
+    assert min(found.values()) >= FEWEST, found
+
+
+def test_of_edges_without_nodes():
+    graph = random_graph()
+    shape, codes = asked(graph, known=False, only=[name for name in OTHERS if name != "mixing"])
+    found = covered(graph, shape, codes, PURE)
+    assert min(found.values()) >= FEWEST, found
+
+
+@pytest.mark.parametrize("event", [MUCH, MUCH_GAUSSIAN], ids=["laplace", "gaussian"])
+def test_of_ladders(event):
+    graph = random_graph()
+    shape, codes = asked(graph, known=False, only=LADDERS)
+    found = covered(graph, shape, codes, event)
+    assert min(found.values()) >= FEWEST, found
+
+
+def full(nodes=41):
+    """Where an edge moves as many triangles, and wedges, as it ever can."""
+    return joined(itertools.combinations(range(nodes), 2), nodes)
+
+
+def star(nodes=41):
+    return joined(((0, other) for other in range(1, nodes)), nodes)
+
+
+def joined(pairs, nodes):
+    ends = np.array(list(pairs), dtype=np.int64)
+    return ExactGraph(ends[:, 0].copy(), ends[:, 1].copy(), exact_nodes=nodes)
+
+
+@pytest.mark.parametrize("event", [MUCH, MUCH_GAUSSIAN], ids=["laplace", "gaussian"])
+@pytest.mark.parametrize("graph", [full(), star()], ids=["full", "star"])
+def test_of_ladders_with_public_nodes(graph, event):
+    """How far an edge moves a count is then known to be at most something, which these graphs come up to."""
+    shape, codes = asked(graph, only=LADDERS)
+    found = covered(graph, shape, codes, event)
+    assert min(found.values()) >= FEWEST, found
+
+
+def test_how_far_an_edge_moves_a_count_at_most(monkeypatch):
+    """No further than public nodes allow, and so far in a full graph."""
+    graph, told = full(), []
+    whole = stats.climbed
+    monkeypatch.setattr(stats, "climbed", lambda *given, **more: told.append(more["widest"]) or whole(*given, **more))
+    for known in (True, False):
+        shape, codes = asked(graph, known=known, only=["triangles", "wedges"])
+        estimates(shape, draw(Bare(graph, MUCH), shape, codes))
+    widths = [int(statistic(f"{name}_width", shape, None, codes).apply(graph)[0]) for name in ("triangles", "wedges")]
+    assert told == [*widths, None, None]
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "noisy"),
+    [
+        ("clustering", True, 2),
+        ("clustering", False, 2),
+        ("density", False, 2),
+        ("mean_degree", False, 2),
+        ("density", True, 1),
+        ("mean_degree", True, 1),
+        ("edges", False, 1),
+        ("wedges", False, 1),
+    ],
+)
+def test_the_doubts_of_all_parts_of_a_number_add_to_its_own(monkeypatch, name, known, noisy):
+    """A ratio holds where both its parts do: each has half of the doubt."""
+    graph, told = random_graph(), []
+    for part in ("climbed", "counted"):
+        whole = getattr(stats, part)
+        monkeypatch.setattr(
+            stats, part, lambda *given, whole=whole, **more: told.append(more["confidence"]) or whole(*given, **more)
+        )
+    shape, codes = asked(graph, known=known, only=[name])
+    estimates(shape, draw(Bare(graph, MUCH), shape, codes))
+    assert len(told) == noisy and sum(1 - each for each in told) == Fraction(1, 20) == 1 - refining.CONFIDENCE
+
+
+@pytest.mark.parametrize("event", [PURE, GAUSSIAN], ids=["laplace", "gaussian"])
+def test_of_persons(event):
+    graph = random_graph()
+    for counted in (False, True):
+        shape, codes = asked(graph, unit="node", limit=10, counted=counted)
+        found = covered(graph, shape, codes, event, persons=70 if counted else None)
+        assert min(found.values()) >= FEWEST, found
+
+
+LAPLACE, NORMAL = DiscreteLaplace(scale=Fraction(12)), DiscreteGaussian(sigma2=Fraction(150))
+
+
+@pytest.mark.parametrize(
+    ("law", "alike", "edges"),
+    [
+        (LAPLACE, 0.4, 20_000),
+        (NORMAL, 0.999, 20_000),
+        (LAPLACE, 0.02, 2_000),
+        (NORMAL, 0.4, 600),
+        (LAPLACE, 0.999, 300),
+    ],
+)
+def test_assortativity(law, alike, edges):
+    """With edges that drown in noise, and that do not; groups that mix, that do not, that only meet others."""
+    groups, bits, times = 4, system(), 250
+    within = np.eye(groups) * alike / groups + (1 - np.eye(groups)) * (1 - alike) / (groups * (groups - 1))
+    square = np.rint(edges * within).astype(np.int64)
+    entries = (square + square.T - np.diag(np.diag(square)))[np.triu_indices(groups)]
+    exact = float(coefficient(entries.astype(float), groups, directed=False))
+    draws = [entries + law.draw(entries.size, bits=bits) for _ in range(times)]
+    held = sum(holds(assortativity(noisy, law, groups, directed=False), exact) for noisy in draws)
+    assert held >= binom.ppf(1e-9, times, 0.95), held
+
+
+def test_narrower_intervals_are_noticed(monkeypatch):
+    """The tests above can fail: by intervals of a third of the width."""
+    graph = random_graph()
+    shape, codes = asked(graph, only=OTHERS)
+    whole = refining.within
+    monkeypatch.setattr(refining, "within", lambda value, half_width, **more: whole(value, half_width // 3, **more))
+    found = covered(graph, shape, codes, PURE)
+    assert found["edges"] < FEWEST and found["density"] < FEWEST
+    monkeypatch.setattr("discreet.graph.mixing._DRAWS", 400)
+    monkeypatch.setattr("discreet.graph.mixing.drawn", lambda law, size: drawn(law, size) / 3)
+    with pytest.raises(AssertionError):
+        test_assortativity(LAPLACE, 0.4, 20_000)
+
+
+def test_a_band_for_single_entries_is_too_narrow_for_a_curve(monkeypatch):
+    graph = random_graph()
+    shape, codes = asked(graph, only=["degrees"])
+    exact = statistic("degrees", shape, None, codes).apply(graph)
+    held = 0
+    for _ in range(TIMES):
+        drawn_ = draw(Bare(graph, PURE), shape, codes)
+        held += bool(
+            np.abs(drawn_.noisy["degrees"] - exact).max() <= drawn_.laws["degrees"].half_width(Fraction(95, 100))
+        )
+    assert held < FEWEST

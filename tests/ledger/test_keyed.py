@@ -1,0 +1,113 @@
+"""Charges under a key: one at most, for the ledger itself says so."""
+
+import json
+import threading
+from fractions import Fraction
+
+import pytest
+
+from discreet.errors import LedgerFault
+from discreet.ledger import chain
+from discreet.ledger.ledger import Ledger
+from discreet.ledger.refusal import ChargedBefore
+from discreet.ledger.state import State
+from ledger.ledgers import WHOLE, ask, laplace, make
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def place(request, tmp_path, state_folder):
+    if request.param == "postgres":
+        return request.getfixturevalue("address")
+    return tmp_path / "project" / ".discreet" / "ledger.db"
+
+
+@pytest.fixture
+def ledger(place):
+    with make(place) as ledger:
+        yield ledger
+
+
+def keyed(ledger, key, *, once=False):
+    return ledger.charge(
+        population="patients",
+        table="patients",
+        version=1,
+        region=WHOLE,
+        event=laplace("0.1"),
+        question="q",
+        price="0.1",
+        key=key,
+        once=once,
+    )
+
+
+def spent(ledger):
+    return ledger.standing("patients").spent.epsilon
+
+
+def test_a_second_charge_under_a_key_is_refused_and_names_the_first(ledger, place):
+    first = keyed(ledger, "a" * 64)
+    with pytest.raises(ChargedBefore) as told:
+        keyed(ledger, "a" * 64)
+    assert told.value.id == first.id
+    assert keyed(ledger, "b" * 64).id != first.id
+    assert spent(ledger) == Fraction(2, 10)
+    with Ledger.open(place) as again:
+        assert again.state.keys == ledger.state.keys == {"a" * 64: first.id, "b" * 64: again.state.keys["b" * 64]}
+        with pytest.raises(ChargedBefore):
+            keyed(again, "a" * 64)
+    assert ledger.verify().sound
+
+
+def test_of_many_at_once_one_is_charged(ledger):
+    won, lost = [], []
+
+    def race():
+        try:
+            won.append(keyed(ledger, "c" * 64))
+        except ChargedBefore as told:
+            lost.append(told.id)
+
+    threads = [threading.Thread(target=race) for _ in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(won) == 1 and set(lost) == {won[0].id} and len(lost) == 11
+    assert spent(ledger) == Fraction(1, 10)
+
+
+def test_a_charge_without_a_key_is_entered_as_ever(ledger):
+    """Old ledgers fold unchanged, and what old ones would have written is what is written."""
+    charge = ask(ledger, laplace("0.1"))
+    entry = next(entry for entry in ledger.entries() if entry.seq == charge.seq)
+    assert "key" not in json.loads(entry.body)
+    assert ledger.state.keys == {}
+
+
+def test_a_chain_with_a_key_twice_makes_no_sense(tmp_path, state_folder):
+    with make(tmp_path / "project" / ".discreet" / "ledger.db") as ledger:
+        keyed(ledger, "d" * 64)
+        keyed(ledger, "e" * 64)
+        *before, last = ledger.entries()
+
+    def folded(body):
+        state = State()
+        for entry in before:
+            state.apply(entry)
+        state.apply(chain.link(seq=last.seq, kind="charge", body=body, previous=state.digest, key=b"k" * 32))
+        return state
+
+    assert len(folded(last.data()).keys) == 2
+    with pytest.raises(LedgerFault, match="makes no sense"):
+        folded({**last.data(), "key": "d" * 64})
+
+
+def test_stopped_questions_lock_nothing(ledger):
+    for _ in range(4):
+        ledger.fail(ask(ledger, laplace("0.1")).id, stopped=True)
+    assert not ledger.locked("patients") and ledger.state.failures == {}
+    for _ in range(3):
+        ledger.fail(ask(ledger, laplace("0.1")).id)
+    assert ledger.locked("patients")
+    assert spent(ledger) == Fraction(7, 10)
