@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import quote
 
-from discreet import exact
+from discreet import exact, notebook
 from discreet.accounting import events
 from discreet.errors import UsageError
-from discreet.question import Explanation
+from discreet.question import Explanation, face, in_a_line
 from discreet.release import Intervals, Release, ReleaseColumn, Spending
 from discreet.wire import Wire
 
@@ -141,13 +141,17 @@ class RemoteQuestion:
 
     remote: Remote
     text: str
+    #: The last explanation, for a notebook to show.
+    _told: list[Explanation] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def explain(
         self, *, epsilon: object = None, within: object = None, confidence: object = "0.95", delta: object = None
     ) -> Explanation:
         """Sensitivity with its reasons, noise, expected error and price. Free; touches no data."""
         body = _told(epsilon=epsilon, within=within, confidence=confidence, delta=delta)
-        return Explanation(data=self.remote.wire.send("POST", f"{_BASE}/explain", {"sql": self.text, **body}))
+        found = Explanation(data=self.remote.wire.send("POST", f"{_BASE}/explain", {"sql": self.text, **body}))
+        self._told[:] = [found]
+        return found
 
     def ask(
         self,
@@ -165,6 +169,13 @@ class RemoteQuestion:
         """
         body = _told(epsilon=epsilon, within=within, confidence=confidence, delta=delta)
         return self.remote.paid("/query", {"sql": self.text, "fresh": fresh, **body}, key)
+
+    def __repr__(self) -> str:
+        return f"<RemoteQuestion: {in_a_line(self.text)}>"
+
+    def _repr_html_(self) -> str:
+        """The question in a notebook, with its price where it was explained. Nothing is sent."""
+        return notebook.face(lambda: face(self.text, self._told), lambda: repr(self))
 
 
 def decimal(value: object, *, name: str) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from discreet import exact
+from discreet import exact, notebook
 from discreet.answers import afford, quoting
 from discreet.answers import sql as answers
 from discreet.answers.explain import explain
@@ -26,6 +27,8 @@ class Question:
 
     project: Project
     asked: Asked
+    #: The last explanation, for a notebook to show.
+    _told: list[Explanation] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def explain(
         self,
@@ -49,9 +52,11 @@ class Question:
         if known is None and not enough and not quoted.decision.accepted:
             raise afford.refusal(quoted, wish, ledger)
         shown = told if enough else beside(helping, quoted.price, wish)
-        return Explanation(
+        found = Explanation(
             data=explain(quoted, known, confidence=wish.confidence, ledger=ledger, told=shown, enough=enough)
         )
+        self._told[:] = [found]
+        return found
 
     def ask(
         self,
@@ -83,6 +88,13 @@ class Question:
         """A statement, read as this project's questions are."""
         return self.project.sql(text).asked
 
+    def __repr__(self) -> str:
+        return f"<Question about {self.asked.table}: {in_a_line(self.asked.text)}>"
+
+    def _repr_html_(self) -> str:
+        """The question in a notebook, with its price where it was explained. Free: it explains and asks nothing."""
+        return notebook.face(lambda: face(self.asked.text, self._told), lambda: repr(self))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
@@ -93,15 +105,19 @@ class Explanation:
     def __getitem__(self, key: str) -> Any:
         return self.data[key]
 
-    def __str__(self) -> str:
-        cost = self.data["cost"]
-        price = f"rho {cost['rho']}" if cost["epsilon"] is None else f"epsilon {cost['epsilon']}"
-        price += f", delta {cost['delta']}" if cost["delta"] else ""
-        if self.data["stored"] is not None:
-            price = f"nothing: it is answered already, by release {self.data['stored']['release']}"
-        told = self.data["told"]
+    @property
+    def price(self) -> str:
+        """What it costs, in words."""
+        cost, told = self.data["cost"], self.data["told"]
         if told is not None and told["enough"]:
-            price = f"nothing: {known_words(told)}"
+            return f"nothing: {known_words(told)}"
+        if self.data["stored"] is not None:
+            return f"nothing: it is answered already, by release {self.data['stored']['release']}"
+        price = f"rho {cost['rho']}" if cost["epsilon"] is None else f"epsilon {cost['epsilon']}"
+        return price + (f", delta {cost['delta']}" if cost["delta"] else "")
+
+    def __str__(self) -> str:
+        told = self.data["told"]
         because = dict.fromkeys(line for part in self._sensitivities() for line in part["because"])
         noise = [
             f"{each['column']} within {each['plus_minus']:,g} at {100 * self.data['confidence']:g}%"
@@ -109,7 +125,7 @@ class Explanation:
             if each["plus_minus"] is not None
         ]
         lines = [
-            f"costs     {price}; after it {self.data['spent_after']['epsilon']} is spent, "
+            f"costs     {self.price}; after it {self.data['spent_after']['epsilon']} is spent, "
             f"{self.data['remaining_after']['epsilon']} remains",
             *([f"known     {known_words(told)}"] if told is not None and not told["enough"] else []),
             "noise     " + "\n          ".join([*self.data["steps"], f"({self.data['because']})"]),
@@ -127,6 +143,28 @@ class Explanation:
         from html import escape
 
         return f"<pre>{escape(str(self))}</pre>"
+
+
+def in_a_line(text: str) -> str:
+    """A question's text, as short as a name."""
+    said = " ".join(text.split())
+    return said if len(said) <= 80 else said[:79] + "…"
+
+
+def face(text: str, told: Sequence[Explanation]) -> Iterator[str]:
+    """A question in a notebook; `told`: its last explanation, if there was one."""
+    yield notebook.quoted(text)
+    if not told:
+        yield notebook.quiet("Not priced yet: .explain(epsilon=0.5) or .explain(within=10) does, free. .ask(…) pays.")
+        return
+    data = told[-1].data
+    yield notebook.line(f"When it was explained, it would have cost {told[-1].price}.")
+    widths = [each for each in data["noise"] if each["plus_minus"] is not None]
+    if widths:
+        shown = ", ".join(f"{each['column']} ± {each['plus_minus']:,g}" for each in widths[:8])
+        more = f", and {len(widths) - 8} more" if len(widths) > 8 else ""
+        yield notebook.line(f"Noise at {100 * data['confidence']:g}%: {shown}{more}.")
+    yield notebook.quiet("Nothing is charged until .ask(…).")
 
 
 def wish_of(epsilon: object, within: object, confidence: object, delta: object = None) -> Wish:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
-from discreet import exact
+from discreet import exact, notebook
 from discreet.accounting import events
 from discreet.errors import UsageError
 
@@ -239,20 +239,48 @@ class Release:
         return "\n".join([*lines, *(["…"] if len(self.rows) > 20 else []), repr(self)])
 
     def __repr__(self) -> str:
-        stored = f"stored answer, bought for {_paid(self.bought)}, free now" if self.cached else ""
-        free = stored or ("derived answer, free" if self.derived else "")
-        price = free or f"cost epsilon {_shown(self.cost)}"
-        return f"<Release {self.id}: {len(self.rows)} rows, {price}>"
+        return f"<Release {self.id}: {len(self.rows)} rows, {self._price()}>"
 
     def _repr_html_(self) -> str:
-        from html import escape
+        """The answer in a notebook. Free: it reads what is here."""
+        return notebook.face(self._face, lambda: repr(self))
 
-        head = "".join(f"<th>{escape(column.name)}</th>" for column in self.columns)
-        body = ""
-        for row in range(len(self.rows)):
-            cells = [self.shown(row, place) for place in range(len(self.columns))]
-            body += "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{escape(repr(self))}</p>"
+    def _face(self) -> Iterator[str]:
+        places, most = range(len(self.columns)), min(notebook.MOST_ROWS, len(self.rows))
+        drawn = sum(column.kind != "key" for column in self.columns) <= 2
+        rows = [[self._cell(row, place, drawn=drawn) for place in places] for row in range(most)]
+        yield notebook.table([column.name for column in self.columns], rows, more=len(self.rows) - most)
+        if any(column.kind != "key" for column in self.columns):
+            grey = (
+                "; grey numbers are no larger than theirs" if any(cell.drowned for row in rows for cell in row) else ""
+            )
+            sure = f"{100 * float(self.confidence):g}%"
+            yield notebook.quiet(f"± is noise: each exact number, taken alone, lies inside at {sure}{grey}.")
+        yield notebook.quiet(
+            f"{self._price()}; {_paid(self.spent)} spent, {_paid(self.remaining, up=False)} left. "
+            f"Release {self.id} of {self.table}, version {self.version}."
+        )
+        for warning in self.warnings:
+            yield notebook.quiet(f"note: {warning}")
+
+    def _cell(self, row: int, place: int, *, drawn: bool) -> notebook.Cell:
+        cell, ends, key = self.rows[row][place], self.intervals[row][place], self.columns[place].kind == "key"
+        whole = None
+        if drawn and not key and ends is not None and isinstance(cell, int | float):
+            low, high = ends
+            if not isinstance(low, str) and not isinstance(high, str):
+                whole = (float(cell), float(low), float(high))
+        return notebook.Cell(
+            text=self.shown(row, place),
+            number=isinstance(cell, int | float) and not isinstance(cell, bool),
+            drowned=self.drowned(row, place),
+            word=key and (cell is None or isinstance(cell, bool)),
+            drawn=whole,
+        )
+
+    def _price(self) -> str:
+        stored = f"stored answer, bought for {_paid(self.bought)}, free now" if self.cached else ""
+        return stored or ("derived answer, free" if self.derived else f"cost {_paid(self.cost)}")
 
 
 def drowned(cell: Cell, ends: Interval, bounds: Bounds = None) -> bool:
@@ -318,12 +346,8 @@ def _needs(package: str) -> None:
         raise UsageError(f"{package} is not installed", hint=f"pip install 'discreet[{package}]', or use to_arrow()")
 
 
-def _paid(cost: Spending) -> str:
-    """What was paid: on a Gaussian it has no epsilon."""
+def _paid(cost: Spending, *, up: bool = True) -> str:
+    """What was paid, or is left: on a Gaussian it has no epsilon."""
     if cost.epsilon is None:
-        return f"rho {exact.show(cost.rho or Fraction(0), up=True)}"
-    return f"epsilon {exact.show(cost.epsilon, up=True)}"
-
-
-def _shown(cost: Spending) -> str:
-    return "none (rho)" if cost.epsilon is None else exact.show(cost.epsilon, up=True)
+        return f"rho {exact.show(cost.rho or Fraction(0), up=up)}"
+    return f"epsilon {exact.show(cost.epsilon, up=up)}"

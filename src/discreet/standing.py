@@ -5,11 +5,11 @@ The guarantee is the limit. An edit of discreet.toml does not move it once the l
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet import exact
+from discreet import exact, notebook
 from discreet.accounting.guarantee import Accounting, Guarantee, Limits
 from discreet.answers import afford, quoting
 from discreet.answers.caveats import doubled
@@ -40,6 +40,40 @@ class Standing:
     counts: int
     largest_question: Fraction
     notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<Budget of {self.population}: {self._in_words()}>"
+
+    def _in_words(self) -> str:
+        limit, spent, left = self.limit.epsilon, self.spent.epsilon, self.remaining.epsilon
+        told = [None if each is None else exact.show(each, up=up) for each, up in ((spent, True), (left, False))]
+        of = "" if limit is None else f" of {exact.show(limit)}"
+        return f"epsilon {told[0] or '?'}{of} spent, {told[1] or '?'} left"
+
+    def _repr_html_(self) -> str:
+        """The budget in a notebook, as it stood when it was asked for."""
+        return notebook.face(self._face, lambda: repr(self))
+
+    def _face(self) -> Iterator[str]:
+        yield notebook.head(f"Budget of {self.population}")
+        limit, spent = self.limit.epsilon, self.spent.epsilon
+        if limit and spent is not None:
+            yield notebook.meter(exact.as_float(spent / limit, up=True), self._in_words())
+        yield notebook.line(f"{self._in_words()}; about {self.counts:,} more counts of everybody within 50.")
+        if self.by_analyst:
+            rows = [
+                [notebook.Cell(text=who or "nobody named"), notebook.Cell(text=_epsilon(paid), number=True)]
+                for who, paid in self.by_analyst.items()
+            ]
+            yield notebook.table(["analyst", "epsilon spent"], rows[: notebook.MOST_ROWS])
+        delta = f", delta {exact.show(self.limit.delta)}" if self.limit.delta else ", pure differential privacy"
+        yield notebook.quiet(f"{self.events:,} questions so far{delta}. The guarantee is the limit.")
+        for note in self.notes:
+            yield notebook.quiet(f"note: {note}")
+
+
+def _epsilon(paid: Spending) -> str:
+    return "?" if paid.epsilon is None else exact.show(paid.epsilon, up=True)
 
 
 def standing(table: Table, ledger: Ledger) -> Standing:

@@ -5,6 +5,7 @@
     sheet      the tables of numbers, as CSV, Parquet and JSON
     reread     SQL answers computed anew from what was measured
     card       the release in the form of the OpenDP deployments registry
+    derivation, proof    why it moves as little as it does, written out for a checker that shares no code with us
     claims     the few facts that manifest, card and events must agree on
     yaml, page, chart    how a card and its numbers are written
     signing    the key in the state folder

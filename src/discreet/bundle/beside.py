@@ -9,7 +9,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from discreet import __version__
-from discreet.bundle import sheet
+from discreet.bundle import proof, sheet
 from discreet.bundle.about import About
 from discreet.bundle.content import Content, content_of, rows_told
 from discreet.bundle.make import Files, unsigned
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 #: Words of a plan that another Discreet may have put otherwise.
 _WORDED = ("explanation", "warnings")
+
+#: What plans of format 1 do not have.
+_LATER = ("steps",)
 
 #: Files whose bytes hang on a library's version; their content is compared with the others'.
 _PACKED = ".parquet"
@@ -62,13 +65,14 @@ def _compared(files: Files, plan: dict[str, Any], told: Manifest, content: Conte
         return _fails("the ledger's row is not the one that the bundle commits to")
     other = sorted(name for name in {*wanted, *plan} if plan.get(name) != wanted.get(name))
     other = [name for name in other if same or name not in _WORDED]
+    other = [name for name in other if told.format > 1 or name not in _LATER]
     if other or dict(told.claims) != content.claims:
         return _fails(plain(f"the ledger says otherwise: {', '.join(other) or 'what it cost'}"))
     sheets = sheet.from_json(files["data.json"])
     sampled = content.kind == "model" and len(sheets) == len(content.sheets) + 1
     if sheets[int(sampled) :] != content.sheets:
         return _fails("the numbers are not those that the ledger gives")
-    if same and not sampled and (changed := _changed(files, content)):
+    if same and not sampled and (changed := _changed(files, content, told)):
         return _fails(plain(f"the ledger gives another {', '.join(changed)}"))
     if sampled:
         return _open("rows sampled from a model cannot be compared: the project keeps it no more")
@@ -81,9 +85,10 @@ def _compared(files: Files, plan: dict[str, Any], told: Manifest, content: Conte
     )
 
 
-def _changed(files: Files, content: Content) -> list[str]:
-    """The files that would be others if this Discreet made them now."""
-    anew = {name: made for name, made in unsigned(content).items() if not name.endswith(_PACKED)}
+def _changed(files: Files, content: Content, told: Manifest) -> list[str]:
+    """The files that would be others if this Discreet made them now, in the bundle's own format."""
+    later = () if told.format > 1 else (proof.NAME, "plan.json")  # a plan's fields were compared above
+    anew = {name: made for name, made in unsigned(content).items() if not name.endswith(_PACKED) and name not in later}
     return [name for name, made in anew.items() if files.get(name) != made]
 
 

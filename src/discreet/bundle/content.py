@@ -22,7 +22,7 @@ from discreet.accounting import events
 from discreet.accounting.guarantee import Guarantee
 from discreet.answers.refine import Reading
 from discreet.answers.repeats import ERRAND
-from discreet.bundle import networks, reread
+from discreet.bundle import networks, proof, reread
 from discreet.bundle.about import About
 from discreet.bundle.claims import claims_of, event_of, read_with
 from discreet.bundle.measured import measured_sheets, model_sheet, sheets_besides
@@ -52,7 +52,8 @@ class Content:
 
     event: of its own charge. made_by: all that made its numbers, earlier releases that it is read with included.
     doubled: exact totals of these people were published. publics: the tables that it reads and does not protect.
-    as_of: the last row that is told of.
+    as_of: the last row that is told of. steps: of a program, the events that the ledger holds of them, in their order.
+    derivation: why an answer moves as little as it does; see `proof`.
     """
 
     release: str
@@ -78,6 +79,8 @@ class Content:
     publics: tuple[str, ...]
     ledger: Mapping[str, Any]
     about: About
+    steps: tuple[Mapping[str, Any], ...] = ()
+    derivation: Mapping[str, Any] | None = None
 
     @property
     def made_by(self) -> events.Event:
@@ -122,6 +125,7 @@ class Content:
             "payloads": dict(self.payloads),
             "warnings": list(self.warnings),
             "publics": bool(self.publics),
+            "steps": [dict(step) for step in self.steps],
             "about": self.about.to_data(),
         }
 
@@ -171,6 +175,7 @@ def content_of(project: Project, release: str, about: About | None = None, *, as
         publics=(),
         ledger=_committed(ledger, release, entry) | {"as_of": as_of},
         about=about or About(),
+        steps=tuple(_step(entry) for entry in entries if entry.kind == "step" and entry.data()["id"] == release),
     )
     return _told(project, found)
 
@@ -246,6 +251,7 @@ def _answer(project: Project, found: Content) -> Content:
         sheets=sheets,
         warnings=tuple(warnings),
         publics=tuple(joined),
+        derivation=proof.answered(readings, found.payloads, schemas),
     )
 
 
@@ -296,6 +302,11 @@ def _version(state: State, table: str, number: int) -> dict[str, Any]:
 
 def _declared(schema: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in schema.items() if key not in _AT_HOME}
+
+
+def _step(entry: Entry) -> dict[str, Any]:
+    """A step of a program: its number, the digest of what it measured, and what was done."""
+    return {name: entry.data()[name] for name in ("number", "of", "event")}
 
 
 def _committed(ledger: Ledger, release: str, entry: Entry) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet import __version__
-from discreet.bundle import manifest, sheet, yaml
+from discreet.bundle import manifest, proof, sheet, yaml
 from discreet.bundle.about import About
 from discreet.bundle.card import card_of
 from discreet.bundle.chart import chart_of
@@ -52,7 +52,7 @@ def files_of(content: Content, signer: Signer) -> dict[str, bytes]:
 
 def unsigned(content: Content) -> dict[str, bytes]:
     """The files of what a bundle tells, all but the manifest."""
-    card = card_of(content)
+    card, plan = card_of(content), content.to_plan()
     first = content.sheets[0] if content.sheets else Sheet(columns=(), rows=(), intervals=())
     chart = chart_of(first, title=content.text or content.release)
     found = {
@@ -60,7 +60,8 @@ def unsigned(content: Content) -> dict[str, bytes]:
         "card.yaml": yaml.write(card).encode(),
         "chart.svg": chart.encode(),
         "data.json": sheet.to_json(content.sheets, release=content.release, confidence=float(content.confidence)),
-        "plan.json": (json.dumps(content.to_plan(), ensure_ascii=False, sort_keys=True, indent=1) + "\n").encode(),
+        "plan.json": (json.dumps(plan, ensure_ascii=False, sort_keys=True, indent=1) + "\n").encode(),
+        proof.NAME: proof.written(proof.proof_of(plan, ledger=content.ledger, derivation=content.derivation)),
     }
     for name, each in named(content.sheets).items():
         found |= {f"{name}.csv": sheet.to_csv(each), f"{name}.parquet": sheet.to_parquet(each)}

@@ -13,7 +13,8 @@ from discreet.bundle import signing
 from discreet.ledger.chain import canonical
 
 NAME = "manifest.json"
-FORMAT = 1
+#: 2: a proof is among the files. Bundles of format 1 have none, and are read all the same.
+FORMAT = 2
 
 _HEX = re.compile(r"[0-9a-f]*", re.ASCII)
 _FILE = re.compile(r"[a-z][a-z0-9-]*\.[a-z]+", re.ASCII)
@@ -23,6 +24,7 @@ _FILE = re.compile(r"[a-z][a-z0-9-]*\.[a-z]+", re.ASCII)
 class Manifest:
     """What is signed. `ledger`: which ledger, the row of the charge, and a commitment to it; see `content`."""
 
+    format: int = FORMAT
     release: str
     discreet: str
     files: Mapping[str, str]
@@ -32,7 +34,7 @@ class Manifest:
     def body(self) -> dict[str, Any]:
         """All that is signed, as JSON data."""
         return {
-            "format": FORMAT,
+            "format": self.format,
             "release": self.release,
             "discreet": self.discreet,
             "files": dict(self.files),
@@ -65,7 +67,7 @@ def read(content: bytes) -> Signed:
     names = {"format", "release", "discreet", "files", "claims", "ledger", "key", "signature"}
     if not isinstance(data, dict) or set(data) != names or _written(data) != content:
         raise ValueError("not written as we write it")
-    if data["format"] != FORMAT:
+    if type(data["format"]) is not int or not 1 <= data["format"] <= FORMAT:
         raise ValueError("a bundle of a newer Discreet")
     signature = data.pop("signature")
     digits = [signature, data["key"], *data["files"].values()]
@@ -75,6 +77,7 @@ def read(content: bytes) -> Signed:
         raise ValueError("a file's name that is not ours")
     holds = signing.signed(canonical(data).encode(), signature=signature, public=data["key"])
     manifest = Manifest(
+        format=data["format"],
         release=data["release"],
         discreet=data["discreet"],
         files=data["files"],

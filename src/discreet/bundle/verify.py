@@ -3,6 +3,7 @@
     whole      exactly the files of the manifest, each with its digest
     signed     the key that the manifest names has signed it, and is the one that was expected
     cost       what it claims to have cost follows from the event
+    proof      the proof is the one that follows from the plan (bundles of format 1 have none)
     data       CSV, Parquet and JSON hold the same numbers, and these follow from the stored measurement
     card       both cards claim what the manifest claims
     ledger     with the project at hand: its ledger tells all of this, anew; the key must then be its own, or named
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet import __version__, exact
 from discreet.accounting import events
-from discreet.bundle import card, manifest, page, reread, sheet, yaml
+from discreet.bundle import card, manifest, page, proof, reread, sheet, yaml
 from discreet.bundle.beside import beside
 from discreet.bundle.claims import claims_of, event_of
 from discreet.bundle.make import Files, named
@@ -30,6 +31,7 @@ from discreet.bundle.reading import read_files
 from discreet.bundle.report import Check, Report, plain
 from discreet.bundle.signing import Signer
 from discreet.errors import DiscreetError, LedgerFault
+from discreet.measurement import Measurement
 
 if TYPE_CHECKING:
     from discreet.api import Project
@@ -90,7 +92,9 @@ def _inside(files: Files, told: Manifest, project: Project | None) -> list[Check
     """What the files say, now that they are what was signed."""
     try:
         plan = json.loads(files["plan.json"])
-        found = [_cost(plan, events.from_data(plan["event"]), told), _data(files, plan, told), _card(files, told)]
+        found = [_cost(plan, events.from_data(plan["event"]), told)]
+        found += [_proof(files, plan, told)] if told.format > 1 else []
+        found += [_data(files, plan, told), _card(files, told)]
         if project is not None and all(check.holds is not False for check in found):
             found = _with_ledger(found, beside(files, plan, told, project))
         return found
@@ -125,6 +129,27 @@ def _cost(plan: dict[str, Any], event: events.Event, told: Manifest) -> Check:
     if wanted != dict(told.claims) or wanted["release"] != told.release or (own and own != plan["event"]):
         return Check(name="cost", holds=False, words="the claims do not follow from what was done")
     return Check(name="cost", holds=True, words=f"{wanted['variant']}, computed anew from what was done")
+
+
+def _proof(files: Files, plan: dict[str, Any], told: Manifest) -> Check:
+    """Whether the proof says what follows from the plan. `verify/` is who derives it without us."""
+    if told.discreet != __version__ or (plan["publics"] and plan["kind"] == "answer"):
+        why = f"this is Discreet {__version__}" if told.discreet != __version__ else "it names a public table"
+        return Check(name="proof", holds=None, words=plain(f"it was not derived anew: {why}; verify/ can"))
+    derivation = None
+    if plan["kind"] == "answer":
+        readings = reread.asked_of(
+            Measurement.from_text(plan["payloads"][plan["release"]]),
+            reread.catalog_of(plan["schemas"]),
+            question=plan["question"],
+        )
+        derivation = proof.answered(readings, plan["payloads"], plan["schemas"])
+    wanted = proof.written(proof.proof_of(plan, ledger=told.ledger, derivation=derivation))
+    if files.get(proof.NAME) != wanted:
+        return Check(name="proof", holds=False, words="the proof is not the one that follows from the plan")
+    return Check(
+        name="proof", holds=True, words="the proof follows from the plan; verify/ rechecks it without Discreet"
+    )
 
 
 def _data(files: Files, plan: dict[str, Any], told: Manifest) -> Check:

@@ -13,9 +13,12 @@ _STYLE = (
 )
 
 
-def alone(chart: Markup) -> str:
-    """The chart with its colours in it, after its description, which every chart has once: texts are escaped."""
+def alone(chart: Markup, *, style: str = _STYLE) -> str:
+    """The chart with its colours in it, after its description, which every chart has once: texts are escaped.
+
+    `style`: those of bars unless others are given.
+    """
     before, end, after = chart.partition(Markup("</desc>"))
     if not end:
         raise ValueError("no chart: it has no description")
-    return f"{before}{end}<style>{_STYLE}</style>{after}\n"
+    return f"{before}{end}<style>{style}</style>{after}\n"

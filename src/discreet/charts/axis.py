@@ -41,15 +41,15 @@ def room(low: float, high: float, *, about: int = 5) -> float:
     return max((svg.width(said) for _, said in ticks(low, high, about=about)), default=0.0) + 10
 
 
-def legend(names: Sequence[tuple[str, Markup]], *, top: float) -> tuple[list[Markup], float]:
+def legend(names: Sequence[tuple[str, Markup]], *, top: float, wide: float = svg.WIDTH) -> tuple[list[Markup], float]:
     """Names, each after its sign (drawn around 0, 0 and 12 wide), in as many lines as they need; and where they end."""
     found, x, y = [], 0.0, top + 12
     for said, sign in names:
-        shown = svg.short(svg.clean(said), svg.WIDTH - 24)
-        wide = svg.width(shown) + 34
-        if x and x + wide - 16 > svg.WIDTH:
+        shown = svg.short(svg.clean(said), wide - 24)
+        taken = svg.width(shown) + 34
+        if x and x + taken - 16 > wide:
             x, y = 0.0, y + ROW
         moved = svg.tag("g", sign, transform=f"translate({svg.number(x)} {svg.number(y - 4)})")
         found += [moved, svg.tag("g", svg.title(said), svg.text(x + 18, y, shown))]
-        x += wide
+        x += taken
     return found, y + 10 if names else top

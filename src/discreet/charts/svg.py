@@ -153,8 +153,22 @@ def nothing() -> tuple[list[Markup], float]:
     return [text(0, 16, NOTHING, class_="chart-quiet")], 24.0
 
 
-def drawing(called: str, *, says: str, describes: str, height: float, body: Iterable[Markup]) -> Markup:
-    """The whole chart: a picture with a title and a description for those who do not see it."""
+def drawing(
+    called: str,
+    *,
+    says: str,
+    describes: str,
+    height: float,
+    body: Iterable[Markup],
+    wide: float = WIDTH,
+    margin: tuple[float, float] = (0.0, 0.0),
+) -> Markup:
+    """The whole chart: a picture with a title and a description for those who do not see it.
+
+    `margin`: what is left free beside it and above and below it.
+    """
+    beside, above = margin
+    box = (-beside, -above, wide + 2 * beside, height + 2 * above)
     heading = tag("title", words(says), id=f"{called}-title")
     more = tag("desc", words(describes), id=f"{called}-desc")
     return tag(
@@ -164,7 +178,7 @@ def drawing(called: str, *, says: str, describes: str, height: float, body: Iter
         *body,
         xmlns="http://www.w3.org/2000/svg",
         class_="chart",
-        viewBox=f"0 0 {number(WIDTH)} {number(height)}",
+        viewBox=" ".join(map(number, box)),
         role="img",
         aria_labelledby=f"{called}-title {called}-desc",
         font_size=LETTERS,

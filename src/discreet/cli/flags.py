@@ -35,6 +35,21 @@ Confidence = Annotated[str, typer.Option("--confidence", help="The confidence of
 Delta = Annotated[str | None, typer.Option("--delta", help="The delta for keys that are discovered.")]
 
 
+Analyst = Annotated[str | None, typer.Option("--analyst", help="Who asks.")]
+
+
+Fresh = Annotated[bool, typer.Option("--fresh", help="Measure anew, and pay.")]
+
+
+#: How verbs about networks name them.
+Edges = Annotated[str, typer.Argument(help="A declared table whose rows are edges.")]
+Nodes = Annotated[str | None, typer.Option("--nodes", help="The table of its nodes.")]
+Key = Annotated[str | None, typer.Option("--key", help="The column of a public table of nodes that names each once.")]
+By = Annotated[str | None, typer.Option("--by", help="A public attribute of nodes; its values are blocks.")]
+Ends = Annotated[str | None, typer.Option("--ends", help="A,B: the columns that name the ends of an edge.")]
+Gaussian = Annotated[str | None, typer.Option("--delta", help="With it: Gaussian noise for (epsilon, delta).")]
+
+
 HERE = Path(".")
 
 

@@ -9,7 +9,21 @@ from rich.table import Table as RichTable
 from rich.text import Text as RichText
 
 from discreet.cli import show
-from discreet.cli.flags import HERE, Folder, Json, two_ends
+from discreet.cli.flags import (
+    HERE,
+    Analyst,
+    By,
+    Edges,
+    Ends,
+    Epsilon,
+    Folder,
+    Fresh,
+    Gaussian,
+    Json,
+    Key,
+    Nodes,
+    two_ends,
+)
 from discreet.cli.spread import plain_lines, spread, synth
 from discreet.errors import UsageError
 from discreet.release import with_noise
@@ -23,12 +37,6 @@ if TYPE_CHECKING:
 
 graph_app = typer.Typer(no_args_is_help=True, help="Networks: how one behaves, not who is in it.")
 
-Edges = Annotated[str, typer.Argument(help="A declared table whose rows are edges.")]
-Nodes = Annotated[str | None, typer.Option("--nodes", help="The table of its nodes.")]
-Key = Annotated[str | None, typer.Option("--key", help="The column of a public table of nodes that names each once.")]
-By = Annotated[str | None, typer.Option("--by", help="A public attribute of nodes to sort edges by.")]
-Ends = Annotated[str | None, typer.Option("--ends", help="A,B: the columns that name the ends of an edge.")]
-
 #: How wide a bar is, and at which degrees there is one.
 _WIDE = 40
 _DOUBLING = 2
@@ -40,16 +48,16 @@ _CURVES = {"degrees": "edges", "out_degrees": "edges that go out", "in_degrees":
 @graph_app.command()
 def stats(
     table: Edges,
-    epsilon: Annotated[str | None, typer.Option("--epsilon", help="How much privacy loss to spend.")] = None,
-    delta: Annotated[str | None, typer.Option("--delta", help="With it: Gaussian noise for (epsilon, delta).")] = None,
+    epsilon: Epsilon = None,
+    delta: Gaussian = None,
     nodes: Nodes = None,
     key: Key = None,
     by: By = None,
     ends: Ends = None,
     only: Annotated[str | None, typer.Option("--only", help="Only these, such as edges,degrees.")] = None,
     plan: Annotated[bool, typer.Option("--plan", help="Only say what it costs and how exact it would be.")] = False,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Measure anew, and pay.")] = False,
-    analyst: Annotated[str | None, typer.Option("--analyst", help="Who asks.")] = None,
+    fresh: Fresh = False,
+    analyst: Analyst = None,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:

@@ -10,7 +10,7 @@ from rich.table import Table as RichTable
 from rich.text import Text as RichText
 
 from discreet.cli import show
-from discreet.cli.flags import HERE, Confidence, Delta, Epsilon, Folder, Json, Within, one_of, writable
+from discreet.cli.flags import HERE, Analyst, Confidence, Delta, Epsilon, Folder, Json, Within, one_of, writable
 
 if TYPE_CHECKING:
     from discreet.release import Release
@@ -26,7 +26,7 @@ def histogram(
     within: Within = None,
     confidence: Confidence = "0.95",
     delta: Delta = None,
-    analyst: Annotated[str | None, typer.Option("--analyst", help="Who asks.")] = None,
+    analyst: Analyst = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Draw anew, and pay, even if it was answered before.")] = False,
     csv: Annotated[Path | None, typer.Option("--csv", help="Also write the rows here.")] = None,
     parquet: Annotated[Path | None, typer.Option("--parquet", help="Also write the rows here.")] = None,

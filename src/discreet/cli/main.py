@@ -24,6 +24,7 @@ from discreet.cli.bounds import bounds
 from discreet.cli.check import check
 from discreet.cli.flags import (
     HERE,
+    Analyst,
     Confidence,
     Delta,
     Epsilon,
@@ -106,7 +107,7 @@ def query(
     epsilon: Epsilon = None,
     within: Within = None,
     confidence: Confidence = "0.95",
-    analyst: Annotated[str | None, typer.Option("--analyst", help="Who asks.")] = None,
+    analyst: Analyst = None,
     delta: Delta = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Draw anew, and pay, even if it was answered before.")] = False,
     csv: Annotated[Path | None, typer.Option("--csv", help="Also write the rows here.")] = None,
@@ -147,7 +148,7 @@ def again(
     release: Annotated[str, typer.Argument(help="An earlier release: r-…")],
     epsilon: Annotated[str, typer.Option("--epsilon", help="How much more to spend on it.")],
     confidence: Confidence = "0.95",
-    analyst: Annotated[str | None, typer.Option("--analyst", help="Who asks.")] = None,
+    analyst: Analyst = None,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
@@ -162,7 +163,9 @@ def again(
 
 @app.command()
 def budget(
-    words: Annotated[list[str] | None, typer.Argument(metavar="[TABLE] | grant TABLE")] = None,
+    words: Annotated[
+        list[str] | None, typer.Argument(metavar="[TABLE] | grant TABLE", help="A table, else all.")
+    ] = None,
     epsilon: Annotated[str | None, typer.Option("--epsilon", help="With grant: the new limit.")] = None,
     delta: Annotated[str | None, typer.Option("--delta", help="With grant: the new delta.")] = None,
     project: Folder = HERE,

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from discreet.cli import show
 from discreet.cli.digits import telling
-from discreet.cli.flags import HERE, Confidence, Folder, Json
+from discreet.cli.flags import HERE, Analyst, Confidence, Epsilon, Folder, Json
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _TABLES, _LINES = 6, 12
 def marginals(
     table: Annotated[str, typer.Argument(help="A declared table.")],
     columns: Annotated[list[str] | None, typer.Argument(help="Columns; else all whose values are declared.")] = None,
-    epsilon: Annotated[str | None, typer.Option("--epsilon", help="How much privacy loss to spend.")] = None,
+    epsilon: Epsilon = None,
     delta: Annotated[str | None, typer.Option("--delta", help="With epsilon, the guarantee; Gaussian noise.")] = None,
     order: Annotated[str | None, typer.Option("--order", help="Cross up to so many columns; else 2.")] = None,
     exactly: Annotated[bool, typer.Option("--exactly", help="Only tables of just so many columns.")] = False,
@@ -40,7 +40,7 @@ def marginals(
     whole: Annotated[bool, typer.Option("--whole", help="Whole numbers of at least 0, with one total.")] = False,
     csv: Annotated[Path | None, typer.Option("--csv", help="A folder to write a file for each table to.")] = None,
     confidence: Confidence = "0.95",
-    analyst: Annotated[str | None, typer.Option("--analyst", help="Who asks.")] = None,
+    analyst: Analyst = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Measure anew, charged, though it was measured.")] = False,
     project: Folder = HERE,
     as_json: Json = False,

@@ -33,7 +33,9 @@ def add(
     file: Annotated[str, typer.Argument(help="A CSV or Parquet file, or a quoted glob; or a table of the engine.")],
     name: Annotated[str | None, typer.Option("--name", help="The table's name.")] = None,
     person: Annotated[str | None, typer.Option("--person", help="The column that says whose row it is.")] = None,
-    rows_per_person: Annotated[int | None, typer.Option("--rows-per-person", min=1)] = None,
+    rows_per_person: Annotated[
+        int | None, typer.Option("--rows-per-person", min=1, help="At most so many of a person's rows.")
+    ] = None,
     ends: Annotated[
         str | None, typer.Option("--ends", help="FROM,TO: a row is an edge between two persons, in these columns.")
     ] = None,

@@ -11,7 +11,7 @@ import typer
 
 from discreet import exact
 from discreet.cli import show
-from discreet.cli.flags import HERE, Confidence, Folder, Json
+from discreet.cli.flags import HERE, Analyst, Confidence, Epsilon, Folder, Json
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def publish(
     plan: Annotated[Path, typer.Argument(metavar="PLAN.toml", help="Which tables, of which places, by what.")],
-    epsilon: Annotated[str | None, typer.Option("--epsilon", help="How much privacy loss to spend.")] = None,
+    epsilon: Epsilon = None,
     delta: Annotated[
         str | None, typer.Option("--delta", help="With epsilon, the guarantee; else the table's. 0: pure.")
     ] = None,
@@ -30,7 +30,7 @@ def publish(
     price: Annotated[
         bool, typer.Option("--plan", help="Only say what it would cost and how exact it would be.")
     ] = False,
-    analyst: Annotated[str | None, typer.Option("--analyst", help="Who asks.")] = None,
+    analyst: Analyst = None,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Draw anew, and pay, even if it was published before.")
     ] = False,

@@ -11,7 +11,7 @@ from rich.table import Table as RichTable
 
 from discreet.cli import show
 from discreet.cli import stream as following
-from discreet.cli.flags import HERE, Confidence, Folder, Json, writable
+from discreet.cli.flags import HERE, Analyst, Confidence, Folder, Fresh, Json, writable
 from discreet.errors import UsageError
 from discreet.release import with_noise
 
@@ -50,8 +50,8 @@ def ranges(
     ] = None,
     streams: Annotated[bool, typer.Option("--streams", help="List the streams of the table.")] = False,
     confidence: Confidence = "0.95",
-    analyst: Annotated[str | None, typer.Option("--analyst", help="Who asks.")] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Measure anew, and pay.")] = False,
+    analyst: Analyst = None,
+    fresh: Fresh = False,
     csv_file: Annotated[Path | None, typer.Option("--csv", help="Also write the rows here.")] = None,
     project: Folder = HERE,
     as_json: Json = False,

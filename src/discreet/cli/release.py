@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def release(
-    words: Annotated[list[str], typer.Argument(metavar="RELEASE | verify BUNDLE | key")],
+    words: Annotated[list[str], typer.Argument(metavar="RELEASE | verify BUNDLE | key", help="What to do.")],
     to: Annotated[Path | None, typer.Option("--to", help="A new folder for the bundle.")] = None,
     name: Annotated[str | None, typer.Option("--name", help="On the card: what the release is called.")] = None,
     description: Annotated[str | None, typer.Option("--description", help="On the card: what it is.")] = None,

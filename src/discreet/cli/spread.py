@@ -10,7 +10,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli import show
-from discreet.cli.flags import HERE, Folder, Json, two_ends, writable
+from discreet.cli.flags import (
+    HERE,
+    Analyst,
+    By,
+    Edges,
+    Ends,
+    Epsilon,
+    Folder,
+    Fresh,
+    Gaussian,
+    Json,
+    Key,
+    Nodes,
+    two_ends,
+    writable,
+)
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
@@ -23,20 +38,20 @@ _WIDE = 50
 
 
 def synth(
-    table: Annotated[str, typer.Argument(help="A declared table whose rows are edges.")],
-    epsilon: Annotated[str | None, typer.Option("--epsilon", help="How much privacy loss to spend.")] = None,
-    delta: Annotated[str | None, typer.Option("--delta", help="With it: Gaussian noise for (epsilon, delta).")] = None,
+    table: Edges,
+    epsilon: Epsilon = None,
+    delta: Gaussian = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="A .csv or .parquet file for its edges.")
     ] = None,
     model: Annotated[Path | None, typer.Option("--model", help="Where to save the model, as JSON.")] = None,
-    nodes: Annotated[str | None, typer.Option("--nodes", help="The table of its nodes.")] = None,
-    key: Annotated[str | None, typer.Option("--key", help="The column of public nodes that names each once.")] = None,
-    by: Annotated[str | None, typer.Option("--by", help="A public attribute of nodes: its values are blocks.")] = None,
-    ends: Annotated[str | None, typer.Option("--ends", help="A,B: the columns that name the ends of an edge.")] = None,
+    nodes: Nodes = None,
+    key: Key = None,
+    by: By = None,
+    ends: Ends = None,
     seed: Annotated[int | None, typer.Option("--seed", help="The same graph again; it protects nobody.")] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Measure anew, and pay.")] = False,
-    analyst: Annotated[str | None, typer.Option("--analyst", help="Who asks.")] = None,
+    fresh: Fresh = False,
+    analyst: Analyst = None,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:

@@ -13,7 +13,7 @@ import typer
 
 from discreet import exact
 from discreet.cli import show
-from discreet.cli.flags import HERE, Folder, Json, has_place, writable
+from discreet.cli.flags import HERE, Analyst, Epsilon, Folder, Json, has_place, writable
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ MODEL = typer.Argument(help="A model's file; else the newest that was fitted in 
 @synth_app.command()
 def fit(
     table: Annotated[str, typer.Argument(help="A declared table.")],
-    epsilon: Annotated[str | None, typer.Option("--epsilon", help="How much privacy loss to spend.")] = None,
+    epsilon: Epsilon = None,
     delta: Annotated[str | None, typer.Option("--delta", help="With epsilon, the guarantee; else the table's.")] = None,
     model: Annotated[str, typer.Option("--model", help="auto, random, independent, privbayes, mst or aim.")] = "auto",
     columns: Annotated[str | None, typer.Option("--columns", help="Only these, with commas between.")] = None,
@@ -43,7 +43,7 @@ def fit(
         list[str] | None, typer.Option("--weight", help="a,b=5: how much these columns together matter.")
     ] = None,
     constraints: Annotated[Path | None, typer.Option("--constraints", help="A file of facts to keep exactly.")] = None,
-    analyst: Annotated[str | None, typer.Option("--analyst", help="Who asks.")] = None,
+    analyst: Analyst = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Fit anew, charged, though it was fitted before.")] = False,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Where to save the model.")] = None,
     project: Folder = HERE,
@@ -122,7 +122,7 @@ def inspect(
     html: Annotated[Path | None, typer.Option("--html", help="Write a page to look at.")] = None,
     epsilon: Annotated[str | None, typer.Option("--epsilon", help="Compare with the real table, charged.")] = None,
     delta: Annotated[str | None, typer.Option("--delta", help="With epsilon, the guarantee of the comparison.")] = None,
-    analyst: Annotated[str | None, typer.Option("--analyst", help="Who asks.")] = None,
+    analyst: Analyst = None,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:

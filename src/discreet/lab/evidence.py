@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from discreet import notebook
 from discreet.errors import UsageError
 
 
@@ -84,6 +85,35 @@ class Evidence:
         if path.suffix.lower() != ".svg":
             raise UsageError(f"{path.name!r} is no .svg file", hint="--plot picture.svg")
         path.write_text(self.picture(), encoding="utf-8")
+
+    def __repr__(self) -> str:
+        return f"<Evidence of {self.attack}: {percent(self.success)}, chance {percent(self.chance)}, n = {self.n:,}>"
+
+    def _repr_html_(self) -> str:
+        """The evidence in a notebook: success beside chance and beside what the claim allows."""
+        return notebook.face(self._face, lambda: repr(self))
+
+    def _face(self) -> Iterator[str]:
+        first, *rest = self.lines()
+        yield notebook.head(first)
+        if self.n:
+            shares = [("success", self.success, self.interval), ("chance", self.chance, None)]
+            shares += [] if self.bound is None else [("the most under the claim", self.bound, None)]
+            yield notebook.table(["", "share"], [_row(*each) for each in shares])
+        for told in rest:
+            yield notebook.line(told)
+        if self.judged and self.n:
+            against = "chance" if self.bound is None else "the claimed guarantee"
+            sure = f"It surely does better than {against}." if self.breaks else f"Within {against}, as far as n tells."
+            yield notebook.quiet(sure)
+
+
+def _row(name: str, share: float, interval: tuple[float, float] | None) -> list[notebook.Cell]:
+    low, high = interval or (share, share)
+    return [
+        notebook.Cell(text=name),
+        notebook.Cell(text=percent(share), number=True, drowned=interval is None, drawn=(share, low, high)),
+    ]
 
 
 def percent(share: float) -> str:

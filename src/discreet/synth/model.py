@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet import notebook
 from discreet.engines.values import code_of
 from discreet.errors import UsageError
 from discreet.inference.facts import Measured
@@ -172,6 +173,16 @@ class Model:
         from discreet.synth.saving import save
 
         save(self, Path(path))
+
+    def __repr__(self) -> str:
+        card = self.card
+        return f"<Model {card.kind} of {card.table}, version {card.version}: {len(self.columns)} columns>"
+
+    def _repr_html_(self) -> str:
+        """The model in a notebook: what it is good for. Free: it reads noisy numbers alone."""
+        from discreet.synth.face import face
+
+        return notebook.face(lambda: face(self), lambda: repr(self))
 
     @staticmethod
     def load(path: str | Path) -> Model:

@@ -30,7 +30,7 @@ def load(path: Path) -> Model:
     path = Path(path)
     try:
         document, arrays = archive.read(path)
-        _check_format(document, path)
+        check_format(document, path, name=NAME, newest=FORMAT)
     except ValueError as problem:
         raise _no_model(path, str(problem)) from None
     try:
@@ -47,15 +47,16 @@ def _no_model(path: Path, why: str) -> UsageError:
     return UsageError(f"{path.name} is not a model: {why[:200]}", hint="discreet synth fit TABLE --epsilon 1 -o MODEL")
 
 
-def _check_format(document: Any, path: Path) -> None:
-    if not isinstance(document, dict) or document.get("format") != NAME:
+def check_format(document: Any, path: Path, *, name: str, newest: int) -> None:
+    """Refuse what is no document of this name (ValueError: why), or of a format that is yet to come."""
+    if not isinstance(document, dict) or document.get("format") != name:
         raise ValueError("it holds something else")
     version = document.get("version")
     if type(version) is not int or version < 1:
         raise ValueError("it does not say which version of the format it has")
-    if version > FORMAT:
+    if version > newest:
         raise UsageError(
-            f"{path.name} is a model of format {version}, and this Discreet reads up to {FORMAT}",
+            f"{path.name} is a model of format {version}, and this Discreet reads up to {newest}",
             hint="use the Discreet that wrote it, or a newer one",
         )
 

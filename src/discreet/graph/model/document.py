@@ -5,7 +5,7 @@ A file may have been written by anybody: every field is checked, and what does n
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import isfinite
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet import exact
+from discreet import exact, notebook
 from discreet.errors import DiscreetError, UsageError
 from discreet.graph.card import is_plain, plain
 from discreet.graph.model.fitting import Fitted, fitted
@@ -23,6 +23,7 @@ from discreet.graph.model.sampling import Sampled, sampled
 from discreet.measurement import law_from_data, law_to_data
 from discreet.synth import archive
 from discreet.synth.archive import Arrays
+from discreet.synth.saving import check_format
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -132,6 +133,25 @@ class GraphModel:
             )
         return spread(self, wanted, np.random.default_rng(checked_seed(seed)), progress=progress)
 
+    def __repr__(self) -> str:
+        return f"<GraphModel of {self.card.table}: {self.nodes:,} nodes, {self.edges:,} edges>"
+
+    def _repr_html_(self) -> str:
+        """The model in a notebook."""
+        return notebook.face(self._face, lambda: repr(self))
+
+    def _face(self) -> Iterator[str]:
+        yield notebook.head(f"Model of the network {self.card.table}")
+        yield notebook.line(
+            f"About {self.nodes:,} nodes and {self.edges:,} edges. Graphs and rumours from it are free."
+        )
+        paid = f"rho {exact.show(self.card.rho, up=True)}"
+        if self.card.epsilon is not None:
+            paid = f"epsilon {exact.show(self.card.epsilon, up=True)}"
+        yield notebook.quiet(f"cost {paid}, once. Release {self.card.release}, version {self.card.version}.")
+        for warning in self.warnings:
+            yield notebook.quiet(f"note: {warning}")
+
     def save(self, path: str | Path) -> None:
         """Write the model as JSON, whole or not at all. Only a model is overwritten."""
         place = Path(path)
@@ -199,7 +219,7 @@ def _noisy_data(noisy: Noisy | None) -> dict[str, Any] | None:
 
 
 def _model_of(data: Any, place: Path) -> GraphModel:
-    _check_format(data, place)
+    check_format(data, place, name=NAME, newest=FORMAT)
     noisy = {name: _noisy_of(data["noisy"][name]) for name in _NOISY}
     degrees, edges = noisy["degrees"], noisy["edges"]
     unit = data["unit"]
@@ -219,19 +239,6 @@ def _model_of(data: Any, place: Path) -> GraphModel:
         limit=None if data["limit"] is None else _whole(data["limit"]),
     )
     return GraphModel(card=_card_of(data["card"]), measured=measured)
-
-
-def _check_format(data: Any, place: Path) -> None:
-    if not isinstance(data, dict) or data.get("format") != NAME:
-        raise ValueError("it holds something else")
-    version = data.get("version")
-    if type(version) is not int or version < 1:
-        raise ValueError("it does not say which version of the format it has")
-    if version > FORMAT:
-        raise UsageError(
-            f"{place.name} is a model of format {version}, and this Discreet reads up to {FORMAT}",
-            hint="use the Discreet that wrote it, or a newer one",
-        )
 
 
 def _card_of(data: Any) -> Card:
