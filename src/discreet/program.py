@@ -163,13 +163,6 @@ class Program(Steps):
             return DiscreteLaplace(scale=self.moves.l1 / (self._event.epsilon * share))
         return DiscreteGaussian(sigma2=Fraction(self.moves.l2_squared) / (2 * self._event.rho * share))
 
-    def share_of(self, law: Law) -> Fraction:
-        """The share that noise of this law on one marginal costs: the inverse of `law`."""
-        if isinstance(law, DiscreteLaplace):
-            assert self._event.epsilon is not None
-            return Fraction(self.moves.l1) / (law.scale * self._event.epsilon)
-        return Fraction(self.moves.l2_squared) / (2 * law.sigma2 * self._event.rho)
-
     def run(self, price: Price) -> Measurement:
         """A priced inquiry as one step: choices of bounds, keys that are found."""
         question = price.inquiry.question()

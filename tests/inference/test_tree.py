@@ -154,4 +154,4 @@ def test_a_wrong_tree_is_not_born(sizes, total, cliques):
 
 def test_a_right_tree_is_born():
     found = Calibrated(sizes=(2, 2, 2), total=4.0, cliques=(clique(), clique(**CHILD)))
-    assert found.cells == 8 and found.homes() == (0, 0, 1)
+    assert found.cells == 8 and [each.new for each in found.cliques] == [(0, 1), (2,)]

@@ -17,21 +17,8 @@ def fits(heads, chance, n=N):
 
 
 @pytest.mark.parametrize("chance", [Fraction(0), Fraction(1, 10**6), Fraction(1, 3), Fraction(999, 1000), Fraction(1)])
-def test_rational(chance):
-    assert fits(bernoulli.rational(chance, N, bits=FixedBits(1)).sum(), float(chance))
-
-
-def test_rationals_lane_by_lane():
-    numerators = np.tile(np.array([0, 1, 5, 7]), N // 4)
-    found = bernoulli.rationals(numerators, 7, bits=FixedBits(2))
-    for numerator in (0, 1, 5, 7):
-        assert fits(found[numerators == numerator].sum(), numerator / 7, N // 4)
-
-
-def test_rationals_at_a_tie():
-    third = 2**64 // 3
-    assert bernoulli.rationals(np.array([1]), 3, bits=Script(third, third - 1))[0]
-    assert not bernoulli.rationals(np.array([1]), 3, bits=Script(third, third + 1))[0]
+def test_computable(chance):
+    assert fits(bernoulli.computable(lambda digits: (chance, chance), N, bits=FixedBits(1)).sum(), float(chance))
 
 
 @pytest.mark.parametrize("kind", [np.int64, object])
@@ -62,10 +49,6 @@ def test_a_hopeless_coin_is_not_impossible():
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: bernoulli.rational(Fraction(-1, 2), 1, bits=Script()),
-        lambda: bernoulli.rational(Fraction(3, 2), 1, bits=Script()),
-        lambda: bernoulli.rationals(np.array([4]), 3, bits=Script()),
-        lambda: bernoulli.rationals(np.array([-1]), 3, bits=Script()),
         lambda: bernoulli.exp_minus(np.array([-1]), Fraction(1), bits=Script()),
         lambda: bernoulli.exp_minus(np.array([1]), Fraction(-1), bits=Script()),
         lambda: uniform.whole_below(0, 1, bits=Script()),

@@ -275,7 +275,7 @@ def test_within_takes_the_least_margin(keys, delta):
     mechanism = TopK.within(k=4, epsilon=Fraction(2), delta=delta, keys_per_person=keys, candidates=100)
     loss = events.loss(mechanism.event())
     assert loss.epsilon == 2
-    assert loss.rho == TopK.rho_of_one(4) * 4
+    assert loss.rho == Fraction(1, 8 * 4) * 2**2
     assert loss.delta <= delta
     assert len(str(loss.delta.denominator)) < 60
     if mechanism.margin > 1:

@@ -12,14 +12,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from discreet import exact
-from discreet.ledger.chain import KINDS, Entry
+from discreet.ledger.chain import Entry
 from discreet.ledger.state import State
 
 #: Rows whose minute may be told.
 TIMED = frozenset({"open", "population", "grant", "charge", "invariant"})
 
-#: What filters may name. A forgotten person's row is an act of the owner to everybody else.
-KINDS_TOLD = tuple(sorted(KINDS))
+#: A forgotten person's row is an act of the owner to everybody else.
 _HIDDEN = "forget"
 
 

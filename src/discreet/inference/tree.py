@@ -120,11 +120,6 @@ class Calibrated:
         total = float(tables[0].sum()) if cliques else self.total
         return Calibrated(sizes=self.sizes, total=total, cliques=cliques)
 
-    def homes(self) -> tuple[int, ...]:
-        """For each attribute the clique in which it is new: the one nearest the root of those that hold it."""
-        home = {attribute: place for place, clique in enumerate(self.cliques) for attribute in clique.new}
-        return tuple(home[attribute] for attribute in range(len(self.sizes)))
-
     def project(self, attributes: Sequence[int]) -> Table:
         """The expected counts of any set of attributes, its axes in the order asked.
 

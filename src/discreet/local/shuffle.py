@@ -63,15 +63,6 @@ def local_for(epsilon: object, n: int, delta: object) -> Fraction:
     return low
 
 
-def closed_form(epsilon: object, n: int, delta: object) -> float | None:
-    """Their bound in one line (theorem 3.1), where its condition holds: never better, good for checking."""
-    local, people, allowed = (float(number) for number in _asked(epsilon, n, delta))
-    if allowed == 0 or local > math.log(max(people / (16 * math.log(2 / allowed)), 1)):
-        return None
-    spread = 8 * math.sqrt(math.exp(local) * math.log(4 / allowed) / people) + 8 * math.exp(local) / people
-    return math.log1p(math.tanh(local / 2) * spread)
-
-
 def stated(epsilon: object, n: int, delta: object) -> str:
     """Both epsilons in one sentence, so that nobody reads the smaller one as the whole truth."""
     local = exact.show(coins.asked(epsilon), up=True)

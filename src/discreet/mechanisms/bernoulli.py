@@ -1,4 +1,4 @@
-"""Coins of an exact bias, in vectors: Bernoulli(p) and Bernoulli(exp(-x)) for rational p and x.
+"""Coins of an exact bias, in vectors: Bernoulli(p) for a p that can be enclosed, and Bernoulli(exp(-x)) for rational x.
 
 Guarantee: a lane is True with probability exactly p, lanes independent.
 Because: a lane is True when U < p for a uniform real U (see uniform.py), and a comparison that
@@ -18,25 +18,6 @@ from discreet.mechanisms.bits import Bits
 
 #: Where x is larger, exp(-x) is 0 in float64 and 1e-868 in truth: the same to `uniform.below`.
 _GONE = 2000
-
-
-def rational(chance: Fraction, size: int, *, bits: Bits) -> NDArray[np.bool_]:
-    """`size` coins that are True with probability `chance`."""
-    _probability(chance)
-    return computable(lambda digits: (chance, chance), size, bits=bits)
-
-
-def rationals(numerators: NDArray[np.int64], denominator: int, *, bits: Bits) -> NDArray[np.bool_]:
-    """One coin for each numerator, True with probability numerator / denominator."""
-    if denominator < 1 or (numerators.size and not 0 <= numerators.min() <= numerators.max() <= denominator):
-        raise ValueError("a probability must be between 0 and 1")
-    chances = numerators.astype(np.float64) / float(denominator)
-
-    def exact(lane: int) -> bounds.Computable:
-        chance = Fraction(int(numerators[lane]), denominator)
-        return lambda digits: (chance, chance)
-
-    return uniform.below(bits.words(numerators.size), chances, exact, bits)
 
 
 def computable(chance: bounds.Computable, size: int, *, bits: Bits) -> NDArray[np.bool_]:
@@ -71,8 +52,3 @@ def _floats(gaps: NDArray[np.int64] | NDArray[np.object_], rate: Fraction) -> ND
         return np.minimum(gaps.astype(np.float64) * float(rate), _GONE) if rate else np.zeros(gaps.size)
     most = int(_GONE / rate) + 1
     return np.array([min(int(gap), most) for gap in gaps.tolist()], dtype=np.float64) * float(rate)
-
-
-def _probability(chance: Fraction) -> None:
-    if not 0 <= chance <= 1:
-        raise ValueError(f"a probability must be between 0 and 1, got {chance}")

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 from operator import index
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,9 +48,6 @@ class QuantileChoice:
     >>> round(float(choice.plus_minus()), 1)  # the estimate is off by so many ranks at most, at 95%
     15.1
     """
-
-    #: The rho of a choice at epsilon 1 with the usual share; it grows with the square of epsilon.
-    RHO_OF_ONE: ClassVar[Fraction] = Fraction(3, 64)
 
     fraction: Fraction
     bins: int

@@ -93,11 +93,6 @@ class TopK:
             margin -= 1
         return TopK(k=k, epsilon=each, margin=margin, candidates=candidates, keys_per_person=keys_per_person)
 
-    @staticmethod
-    def rho_of_one(k: int) -> Fraction:
-        """The rho of k choices that cost epsilon 1 together; it grows with the square of epsilon."""
-        return Fraction(1, 8 * k)
-
     def event(self) -> events.TopK:
         """What it costs, however many keys it finds."""
         strangers = _strangers(self.candidates, self.keys_per_person)

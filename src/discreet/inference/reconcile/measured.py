@@ -112,7 +112,3 @@ class Reconciled:
     identities: tuple[Identity, ...]
     chi_square: float
     degrees: int
-
-    def determined(self, index: int) -> bool:
-        """Do the other measured numbers determine this one?"""
-        return any(index == place for identity in self.identities for place, _ in identity.terms)
