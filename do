@@ -12,6 +12,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
@@ -19,16 +21,23 @@ VENV = ROOT / ".venv"
 BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
 LOCK = ROOT / "locks" / "dev.lock"
 # Tests of a file run in one worker: what they share is made once. (Marks of groups do nothing: xdist 3.8 changes a name
-# that pytest 9.2 does not look at.) Files in their order: those of few tests, else put last, are some of the longest.
+# that pytest 9.2 does not look at.) Files in the order of tests/order.py, not by how many tests they have.
 PYTEST = ("-m", "pytest", "-n", "auto", "--dist", "loadfile", "--no-loadscope-reorder")
+
+#: So much room must a folder in memory have, and the memory itself, to hold the temporary files of the tests.
+ROOM = 3 * 2**30
+
+#: So long may the making of a peer's environment take.
+PEER_S = 600
 
 JOBS = {
     "demo": "the tour, on generated data, in a temporary folder",
     "test": "lint, types, import contracts, then every test (arguments go to pytest)",
     "check": "ruff, mypy strict, import-linter",
-    "bench": "./do bench NAME, or all: figures, beside peers in environments of their own (--peers: slow ones, too)",
+    "bench": "./do bench NAME, or all: figures, beside peers in environments of their own (--quick: about ten minutes)",
+    "peer": "./do peer NAME: make the environment of one peer of the benchmarks",
     "fuzz": "the long fuzzers (DISCREET_FUZZ=N multiplies their work)",
-    "docs": "check that the documents are whole and list them",
+    "docs": "the manual: the reference from the code (--write renews it), then the site in site/",
     "lock": "compile the locks again (needs uv)",
     "run": "./do run ARGS: the discreet command from this checkout",
 }
@@ -126,12 +135,42 @@ def test_all(python: Path) -> None:
     with tempfile.TemporaryFile("w+") as told:
         slow = [[python, "-m", "mypy"], [BIN / "lint-imports", "--no-cache"]]
         beside = [subprocess.Popen(list(map(str, words)), cwd=ROOT, stdout=told, stderr=told) for words in slow]
-        tested = subprocess.run([str(python), *PYTEST], cwd=ROOT).returncode
+        with quick_folder():
+            tested = subprocess.run([str(python), *PYTEST], cwd=ROOT).returncode
         checked = max(each.wait() for each in beside)
         told.seek(0)
         print(told.read(), end="")
     if tested or checked:
         sys.exit(tested or checked)
+
+
+@contextmanager
+def quick_folder() -> Iterator[None]:
+    """Temporary files of the tests in memory where there is room: their thousands of small databases wait for the disk
+    else. What they say about processes that are killed holds there as well; the plug of a machine no test can pull.
+    """
+    shared = Path("/dev/shm")  # noqa: S108 - a folder of a new name is made in it
+    if "TMPDIR" in os.environ or not roomy(shared):
+        yield
+        return
+    with tempfile.TemporaryDirectory(prefix="discreet-", dir=shared, ignore_cleanup_errors=True) as folder:
+        os.chmod(folder, 0o711)  # noqa: S103 - a PostgreSQL that root starts runs as somebody else, and must get in
+        os.environ["TMPDIR"] = folder
+        try:
+            yield
+        finally:
+            del os.environ["TMPDIR"]
+
+
+def roomy(folder: Path) -> bool:
+    """Whether a folder in memory can be written to, programs in it can run, and both have room."""
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        free = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
+        runs = not os.statvfs(folder).f_flag & os.ST_NOEXEC
+        return runs and os.access(folder, os.W_OK) and min(free, shutil.disk_usage(folder).free) > ROOM
+    except (OSError, StopIteration):
+        return False
 
 
 def debian(command: str, package: str, *, what: str) -> None:
@@ -156,20 +195,55 @@ def bench(python: Path, words: list[str]) -> None:
     """Benchmarks; a peer runs in an environment of its own, made from benchmarks/peers/NAME.txt."""
     found = {path.stem.removeprefix("bench_"): path for path in sorted((ROOT / "benchmarks").glob("bench_*.py"))}
     names = [word for word in words if not word.startswith("-")]
-    wanted = names if names and names != ["all"] else list(found)
+    everything = not names or names == ["all"]
+    wanted = list(found) if everything else names
     for name in wanted:
         if name not in found:
             stop(f"no benchmark {name!r}; there are: {', '.join(found)}")
-    texts = [found[name].read_text() for name in wanted]
-    for lock in sorted((ROOT / "benchmarks" / "peers").glob("*.txt")):
-        # Only the peers that a benchmark names; those that it names "peers:NAME" where they are asked for.
-        names_of = [f'"{lock.stem}"', *([f'"peers:{lock.stem}"'] if "--peers" in words else [])]
-        if any(name in text for text in texts for name in names_of):
-            environment(ROOT / "benchmarks" / ".peers" / lock.stem, lock, project=False)
+    slow = "--peers" in words or (everything and "--quick" not in words)
+    if "--summary" not in words:
+        peers([found[name].read_text() for name in wanted], slow=slow)
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ.setdefault(name, "1")  # as the command line does: on a busy machine a second thread only waits
-    for name in wanted:
-        call(python, found[name], *(word for word in words if word.startswith("-")))
+    flags = [word for word in words if word.startswith("-")]
+    job = ROOT / "benchmarks" / "job.py"
+    if everything:
+        call(python, job, *flags)
+        return
+    codes = [subprocess.run([str(python), str(found[name]), *flags], cwd=ROOT).returncode for name in wanted]
+    call(python, job, "--summary", *(word for word in flags if word == "--quick"))
+    if any(codes):
+        sys.exit(max(codes))
+
+
+def peers(texts: list[str], *, slow: bool) -> None:
+    """Environments of the peers that benchmarks name in quotes; of those named "peers:NAME" where slow ones are wanted.
+
+    One that cannot be made is a dash, not the end: its reason is kept where benchmarks find it.
+    """
+    for lock in sorted((ROOT / "benchmarks" / "peers").glob("*.txt")):
+        names = [f'"{lock.stem}"', *([f'"peers:{lock.stem}"'] if slow else [])]
+        if any(name in text for text in texts for name in names):
+            reason = peer_problem(lock)
+            told = ROOT / "benchmarks" / ".peers" / f"{lock.stem}.reason"
+            told.unlink(missing_ok=True)
+            if reason:
+                told.parent.mkdir(exist_ok=True)
+                told.write_text(f"{reason}\n")
+                print(f"do: no environment for {lock.stem}: {reason}", file=sys.stderr)
+
+
+def peer_problem(lock: Path) -> str:
+    """Make a peer's environment by a process of its own; why that did not work, or nothing."""
+    words = [sys.executable, str(ROOT / "do"), "peer", lock.stem]
+    try:
+        made = subprocess.run(words, stderr=subprocess.PIPE, text=True, timeout=PEER_S)
+    except subprocess.TimeoutExpired:
+        return f"not installed after {PEER_S} s"
+    if made.returncode == 0:
+        return ""
+    lines = [line.strip() for line in made.stderr.splitlines() if "error" in line.lower() or "cause" in line.lower()]
+    return "cannot be installed here: " + (lines[0] if lines else f"exit code {made.returncode}")[:200]
 
 
 def lock_all() -> None:
@@ -190,6 +264,12 @@ def main() -> None:
     if job == "lock":
         lock_all()
         return
+    if job == "peer":
+        for lock in [ROOT / "benchmarks" / "peers" / f"{name}.txt" for name in rest]:
+            if not lock.exists():
+                stop(f"no peer {lock.stem!r}: there is no benchmarks/peers/{lock.name}")
+            environment(ROOT / "benchmarks" / ".peers" / lock.stem, lock, project=False)
+        return
     python = environment()
     if job == "demo":
         call(BIN / "discreet", "demo", *rest)
@@ -203,13 +283,15 @@ def main() -> None:
             return
         if any("browser" in word for word in rest):
             programs()
-        call(python, *PYTEST, *rest)
+        with quick_folder():
+            call(python, *PYTEST, *rest)
     elif job == "fuzz":
         call(python, *PYTEST, "--dist", "load", "-m", "fuzz", "--timeout", "7200", *rest)
     elif job == "bench":
         bench(python, rest)
     elif job == "docs":
-        call(python, "-m", "pytest", "tests/test_docs.py", "-v", *rest)
+        call(python, "-m", "manual.reference", *rest)
+        call(python, "-m", "manual.site")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Our filters against dp_accounting's PLD accountant: on random event lists ours is never below it.
 
-The peer runs in its own environment. `--write` refreshes tests/accounting/fixtures/pld.json, which
+The peer, "dp_accounting", runs in its own environment. `--quick`: 20 lists instead of 200. `--write` refreshes tests/accounting/fixtures/pld.json, which
 the test suite checks without the peer.
 """
 
@@ -8,36 +8,21 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
 import sys
 import time
 from fractions import Fraction
 from pathlib import Path
 
+import peer
+from records import ours as our_record
+from records import write
 from results import write_section
 
 from discreet.accounting.convert import epsilon_from_rho
 from discreet.accounting.events import Gaussian, Laplace, loss
 
 ROOT = Path(__file__).resolve().parent.parent
-PEER = ROOT / "benchmarks" / ".peers" / "dp_accounting" / "bin" / "python"
 FIXTURE = ROOT / "tests" / "accounting" / "fixtures" / "pld.json"
-
-PEER_SCRIPT = """
-import json, sys, time
-from dp_accounting.pld import privacy_loss_distribution as pld
-make = {"laplace": pld.from_laplace_mechanism, "gaussian": pld.from_gaussian_mechanism}
-cases = json.load(sys.stdin)
-start = time.process_time()
-for case in cases:
-    for name, pessimistic in (("pld", True), ("pld_low", False)):
-        whole = None
-        for kind, scale, times in case["events"]:
-            part = make[kind](scale, pessimistic_estimate=pessimistic).self_compose(times)
-            whole = part if whole is None else whole.compose(part)
-        case[name] = whole.get_epsilon_for_delta(case["delta"])
-json.dump({"cases": cases, "cpu_s": time.process_time() - start}, sys.stdout)
-"""
 
 
 def make_cases(count: int) -> list[dict]:
@@ -68,27 +53,32 @@ def ours(case: dict) -> float:
 
 
 def main() -> None:
-    cases = make_cases(200)
-    told = subprocess.run(
-        [PEER, "-W", "ignore", "-c", PEER_SCRIPT], input=json.dumps(cases), capture_output=True, text=True, check=True
-    )
-    peer = json.loads(told.stdout)
+    quick = "--quick" in sys.argv
+    try:
+        pld = peer.ask("dp_accounting", "dp_accounting_lists.py", make_cases(20 if quick else 200))
+    except peer.Silent as why:
+        sys.exit(f"dp_accounting did not answer ({why.outcome}): {why.reason}")
     start = time.process_time()
-    ratios = sorted(ours(case) / case["pld"] for case in peer["cases"])
+    ratios = sorted(ours(case) / case["pld"] for case in pld["cases"])
     seconds = time.process_time() - start
     if "--write" in sys.argv:
-        FIXTURE.write_text(json.dumps(peer["cases"], indent=None, separators=(",", ":")) + "\n")
+        FIXTURE.write_text(json.dumps(pld["cases"], indent=None, separators=(",", ":")) + "\n")
     text = (
         "Random lists of Laplace and Gaussian events, epsilon at delta 1e-4 to 1e-9, ours over PLD (dp_accounting "
         "0.6.0; PLD is tighter but no filter: it needs the plan in advance). Its pessimistic value is rounded up to a grid "
         "of 1e-4, so ratios a little below 1 are its rounding; ours is never below its optimistic value.\n\n"
         "| lists | smallest ratio | median | largest | ours CPU s | PLD CPU s |\n|---|---|---|---|---|---|\n"
         f"| {len(ratios)} | {ratios[0]:.4f} | {ratios[len(ratios) // 2]:.3f} | {ratios[-1]:.3f} "
-        f"| {seconds:.3f} | {peer['cpu_s']:.1f} |\n"
+        f"| {seconds:.3f} | {pld['cpu_s']:.1f} |\n"
     )
     print(text)
-    write_section("accounting", text)
-    if min(ours(case) - case["pld_low"] for case in peer["cases"]) < 0:
+    write_section("accounting", text, quick=quick)
+    case, name = f"epsilon of {len(ratios)} lists of events", "median of epsilon / PLD's epsilon"
+    figures = {"cpu_s": seconds, "error": ratios[len(ratios) // 2], "error_name": name}
+    other = {"cpu_s": pld["cpu_s"], "peak_mib": pld["peak_mib"], "error": 1.0, "error_name": name}
+    records = [our_record("accounting", case, **figures), peer.record("dp_accounting", "accounting", case, **other)]
+    write("accounting", records, quick=quick)
+    if min(ours(case) - case["pld_low"] for case in pld["cases"]) < 0:
         sys.exit("our accounting fell below PLD: a defect")
 
 

@@ -1,7 +1,8 @@
 """The ledger: charges for each CPU second, by how many clients, and what opening and verifying a long one costs.
 
 Charging is measured through the public path, fsync and anchor included. The long ledger is written
-in one transaction, for its length is what matters; it is opened and verified in processes of their own.
+in one transaction, for its length is what matters; it is opened and verified in processes of their own. `--quick`:
+fewer charges, a shorter ledger, and no clients.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import ledger_clients
+from records import Record, ours, write
 from results import write_section
 
 from discreet.accounting import events
@@ -27,8 +29,15 @@ from discreet.ledger.chain import new_id
 from discreet.ledger.journal import sha256_of
 from discreet.ledger.ledger import Ledger
 
-ROWS = 100_000
-CHARGES = 500
+ROWS, QUICK_ROWS = 100_000, 10_000
+CHARGES, QUICK_CHARGES = 500, 100
+#: Why no peer is measured here.
+WITHOUT = {
+    "OpenDP": "its budget is an object in memory: nothing outlives the process",
+    "SmartNoise": "adds up what was spent in memory, and refuses nothing",
+    "Tumult": "its budget is an object in memory: nothing outlives the session",
+    "PipelineDP": "its budget is an object in memory: nothing outlives the run",
+}
 PAYLOAD = "x" * 300
 
 OPEN = """
@@ -57,11 +66,11 @@ def region(number: int) -> Region:
     return Region.of([Box({"age": Allowed.interval(number % 60, number % 60 + 20), "sex": Allowed.of([number % 2])})])
 
 
-def charging(folder: Path, *, narrow: bool) -> tuple[float, float]:
+def charging(folder: Path, charges: int, *, narrow: bool) -> tuple[float, float]:
     """Charges for each CPU second and for each second, with a stored answer each."""
     with make(folder / f"charging-{narrow}" / "ledger.db") as ledger:
         cpu, wall = time.process_time(), time.perf_counter()
-        for number in range(CHARGES):
+        for number in range(charges):
             charge = ledger.charge(
                 population="people 0",
                 table="people 0",
@@ -72,17 +81,17 @@ def charging(folder: Path, *, narrow: bool) -> tuple[float, float]:
                 price="0.001",
             )
             ledger.store(charge.id, PAYLOAD)
-        return CHARGES / (time.process_time() - cpu), CHARGES / (time.perf_counter() - wall)
+        return charges / (time.process_time() - cpu), charges / (time.perf_counter() - wall)
 
 
-def long_ledger(path: Path) -> None:
-    """Charges and their answers, ROWS in all, booked by plain addition."""
+def long_ledger(path: Path, rows: int) -> None:
+    """Charges and their answers, so many rows in all, booked by plain addition."""
     sha256 = sha256_of(PAYLOAD)
     with make(path) as ledger:
         journal = ledger._journal
         balance = Balance()
         with journal.section():
-            for number in range(ROWS // 2):
+            for number in range(rows // 2):
                 event = Laplace(scale=Fraction(10**5 + number % 1000), l1=1)
                 cost = Cost.of(events.loss(event))
                 inside = [balance.pure, balance.rho]
@@ -111,7 +120,7 @@ def long_ledger(path: Path) -> None:
                 journal.append("charge", charge)
                 journal._pending = False
                 journal.append("answer", {"id": id_, "sha256": sha256}, payload=(id_, sha256, PAYLOAD))
-                journal._pending = number == ROWS // 2 - 1  # the last one writes the anchor
+                journal._pending = number == rows // 2 - 1  # the last one writes the anchor
 
 
 def yardstick() -> float:
@@ -121,57 +130,83 @@ def yardstick() -> float:
     return time.process_time() - start
 
 
+def clients_text(folder: Path, path: Path) -> str:
+    """By how many clients, and with a long ledger; and what this disk and this machine were like meanwhile."""
+    with ledger_clients.server(folder) as url:
+        long, moved_s = ledger_clients.long(path, url)
+        short = ledger_clients.short(folder, url)
+    heading = (
+        "| ledger | machines | clients each | populations | questions/s | median ms | 95% ms | CPU ms of a curator |\n"
+        "|---|---:|---:|---:|---:|---:|---:|---:|"
+    )
+    return "\n".join(
+        [
+            "A question is a charge and a stored answer. Clients are threads of one curator, asking without a pause; a machine is a",
+            f"process with a state folder of its own. Server, curators and clients share {os.cpu_count()} cores with whatever else ran",
+            f"(load {os.getloadavg()[0]:.0f}), and a disk whose fsync took {ledger_clients.fsync_ms(folder):.1f} ms.",
+            "",
+            heading,
+            *short,
+            "",
+            f"The same with {ROWS:,} rows in the ledger; moving it to PostgreSQL took {moved_s:.0f} s:",
+            "",
+            heading,
+            *long,
+        ]
+    )
+
+
+def records_of(whole: float, opened: float, memory: float, rows: int) -> list[Record]:
+    """Ours, and a dash for every peer: none keeps a budget."""
+    cases = {
+        "charge and store an answer": {"cpu_s": 1 / whole},
+        f"open a ledger of {rows:,} rows, every row checked": {"cpu_s": opened, "peak_mib": memory},
+    }
+    found = [ours("ledger", case, **figures) for case, figures in cases.items()]
+    return found + [
+        Record(benchmark="ledger", case=case, system=name, outcome="cannot", reason=reason)
+        for case in cases
+        for name, reason in WITHOUT.items()
+    ]
+
+
 def main() -> None:
+    quick = "--quick" in sys.argv[1:]
+    rows, charges = (QUICK_ROWS, QUICK_CHARGES) if quick else (ROWS, CHARGES)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         os.environ["DISCREET_STATE"] = str(folder / "state")
-        whole, narrow = charging(folder, narrow=False), charging(folder, narrow=True)
+        whole, narrow = charging(folder, charges, narrow=False), charging(folder, charges, narrow=True)
         path = folder / "long" / "ledger.db"
-        long_ledger(path)
+        long_ledger(path, rows)
         size = path.stat().st_size / 2**20
         runs = [
             [float(word) for word in subprocess.check_output([sys.executable, "-c", OPEN, str(path)]).split()]
-            for _ in range(3)
+            for _ in range(1 if quick else 3)
         ]
-        with ledger_clients.server(folder) as url:
-            long, moved_s = ledger_clients.long(path, url)
-            short = ledger_clients.short(folder, url)
-        fsync_ms = ledger_clients.fsync_ms(folder)
+        clients = "" if quick else clients_text(folder, path)
     opened, verified, memory = (min(run[place] for run in runs) for place in range(3))
-    clients = "\n".join(short)
-    long_clients = "\n".join(long)
     text = f"""
 | | per CPU second | per second |
 |---|---:|---:|
-| charge and store an answer, whole table, {CHARGES} charges | {whole[0]:.0f} | {whole[1]:.0f} |
+| charge and store an answer, whole table, {charges} charges | {whole[0]:.0f} | {whole[1]:.0f} |
 | the same, overlapping regions on two columns | {narrow[0]:.0f} | {narrow[1]:.0f} |
 
 A charge is four fsyncs (the database's log, the anchor's digests, its head, its folder) under a lock; so is an answer.
 
-A question is a charge and a stored answer. Clients are threads of one curator, asking without a pause; a machine is a
-process with a state folder of its own. Server, curators and clients share {os.cpu_count()} cores with whatever else ran
-(load {os.getloadavg()[0]:.0f}), and a disk whose fsync took {fsync_ms:.1f} ms.
-
-| ledger | machines | clients each | populations | questions/s | median ms | 95% ms | CPU ms of a curator |
-|---|---:|---:|---:|---:|---:|---:|---:|
 {clients}
 
-The same with {ROWS:,} rows in the ledger:
-
-| ledger | machines | clients each | populations | questions/s | median ms | 95% ms | CPU ms of a curator |
-|---|---:|---:|---:|---:|---:|---:|---:|
-{long_clients}
-
-| a ledger of {ROWS:,} rows ({size:.0f} MiB) | CPU s |
+| a ledger of {rows:,} rows ({size:.0f} MiB) | CPU s |
 |---|---:|
 | open: every row's digest and MAC, fold, tables, answers, anchor | {opened:.1f} |
 | verify: the same from the disk again, and SQLite's own check | {verified:.1f} |
 
-Peak memory {memory:.0f} MiB, with both in one process. Best of three. Moving it to PostgreSQL took {moved_s:.0f} s. How
+Peak memory {memory:.0f} MiB, with both in one process. The best of {len(runs)}. How
 fast this machine was meanwhile: ten million additions in a loop took {yardstick():.2f} CPU s.
 """
     print(text)
-    write_section("ledger", text)
+    write_section("ledger", text.replace("\n\n\n\n", "\n\n"), quick=quick)
+    write("ledger", records_of(whole[0], opened, memory, rows), quick=quick)
 
 
 if __name__ == "__main__":

@@ -1,20 +1,23 @@
 """Local protocols: CPU seconds of a million devices and of the collector, and the error beside its theory.
 
 1,000 choices, epsilon 2, shares by Zipf's law (exponent 1.1). The peers run in environments of their own on as many
-respondents as they can, and are multiplied. Errors over 20 runs, beside the variance that each estimate states.
+respondents as they can, and their time is multiplied; of memory that would say nothing. Errors over 20 runs, beside the
+variance that each estimate states.
+`--quick`: a tenth of the respondents, and 3 runs.
 """
 
 from __future__ import annotations
 
-import json
-import subprocess
+import math
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+import peer
+from records import BELOW_LIMITS, Record, ours, write
 from results import write_section
+from usage import peak_mib, start_of_peak
 
 from discreet.local.choices import Choices
 from discreet.local.hadamard import HadamardResponse
@@ -25,7 +28,6 @@ from discreet.local.sketch import CountMeanSketch, HadamardSketch
 from discreet.local.subset import SubsetSelection
 from discreet.local.unary import OptimisedUnary, SymmetricUnary
 
-ROOT = Path(__file__).resolve().parent
 PEERS = {"pure_ldp": "pure_ldp_local.py", "multi_freq_ldpy": "multi_freq_local.py"}
 CHOICES, EPSILON, MILLION, RUNS, FEWER = 1000, 2, 1_000_000, 20, 100_000
 #: What the issue asks for: clients and server.
@@ -37,6 +39,19 @@ LIMITS = {
     "hadamard-sketch": (0.4, 0.1),
     "rappor": (4, 1),
 }
+PROTOCOLS = (
+    "response",
+    "symmetric-unary",
+    "unary",
+    "hashing",
+    "fast-hashing",
+    "subset",
+    "hadamard",
+    "sketch",
+    "hadamard-sketch",
+    "rappor",
+)
+ERROR = "standard error of a count / sqrt(respondents)"
 WORDS = [f"word {place}" for place in range(CHOICES)]
 SHARES = (1 / np.arange(1, CHOICES + 1) ** 1.1) / (1 / np.arange(1, CHOICES + 1) ** 1.1).sum()
 
@@ -64,75 +79,104 @@ def estimated(randomizer: Any, reports: Any) -> Any:
     return randomizer.estimate(reports) if isinstance(randomizer, Choices) else randomizer.estimate(reports, WORDS)
 
 
-def timed(randomizer: Any, codes: Any) -> tuple[float, float]:
+def timed(randomizer: Any, codes: Any) -> tuple[float, float, float]:
+    """CPU seconds of all devices and of the collector, and the MiB that both added."""
     values = asked(randomizer, codes)
+    before = start_of_peak()
     start = time.process_time()
     reports = randomizer.randomize_all(values)
     middle = time.process_time()
     estimated(randomizer, reports)
-    return middle - start, time.process_time() - middle
+    return middle - start, time.process_time() - middle, max(0.0, peak_mib() - before)
 
 
-def ratio(randomizer: Any, runs: int) -> float:
-    """The mean squared error over the variance that is stated, over some runs of fewer respondents."""
+def errors_of(randomizer: Any, runs: int) -> tuple[float, float]:
+    """Over some runs of fewer respondents: the mean squared error over the variance that is stated; and its root over
+    the root of the respondents, which is how a peer's error on fewer is compared."""
     errors = stated = 0.0
     for run in range(runs):
         codes = np.random.default_rng([run, 5]).choice(CHOICES, size=FEWER, p=SHARES)
         found = estimated(randomizer, randomizer.randomize_all(asked(randomizer, codes)))
         errors += float(((found.counts - np.bincount(codes, minlength=CHOICES)) ** 2).mean())
         stated += float(found.variances.mean())
-    return errors / stated
+    return errors / stated, math.sqrt(errors / runs / FEWER)
 
 
-def peers() -> dict[str, Any]:
-    order = json.dumps({"shares": SHARES.tolist(), "epsilon": EPSILON})
-    found = {}
-    for name, script in PEERS.items():
-        command = [ROOT / ".peers" / name / "bin" / "python", ROOT / "peers" / script]
-        told = subprocess.run(command, input=order, capture_output=True, text=True, check=False)
-        found[name] = json.loads(told.stdout) if told.returncode == 0 else {}
-    return found
+def peer_records(name: str, people: int) -> tuple[dict[str, Any], list[Record]]:
+    """What a peer told of each protocol, and its records; a protocol that it does not have is a dash."""
+    order = {"shares": SHARES.tolist(), "epsilon": EPSILON}
+    try:
+        found = peer.ask(name, PEERS[name], order, limit_s=1800)
+    except peer.Silent as why:
+        return {}, [peer.silent(name, "local", _case(each, people), why) for each in PROTOCOLS]
+    records = []
+    for protocol in PROTOCOLS:
+        match found.get(protocol):
+            case None:
+                why = peer.Silent("cannot", "does not have this protocol")
+                records.append(peer.silent(name, "local", _case(protocol, people), why))
+            case str() as reason:
+                records.append(peer.silent(name, "local", _case(protocol, people), peer.Silent("failed", reason)))
+            case told:
+                figures = {"cpu_s": (told["client_s"] + told["server_s"]) * people / MILLION}
+                if "error" in told:
+                    # A mean over the choices: the squares of about as many independent numbers.
+                    figures |= {"error": told["error"], "error_name": ERROR, "uncertainty": 1 / math.sqrt(2 * CHOICES)}
+                records.append(peer.record(name, "local", _case(protocol, people), **figures))
+    return found, records
+
+
+def _case(protocol: str, people: int) -> str:
+    return f"{protocol}, {people:,} respondents"
 
 
 def peer_cell(found: Any) -> str:
-    if not isinstance(found, list):
-        return "-" if found is None else f"- ({found})"
-    return f"{found[0]:.2f} + {found[1]:.2f} ({found[2]:,} run)"
+    return (
+        f"{found['client_s']:.2f} + {found['server_s']:.2f} ({found['people']:,} run)"
+        if isinstance(found, dict)
+        else "–"
+    )
 
 
 def main() -> None:
     quick = "--quick" in sys.argv
-    codes = np.random.default_rng(1).choice(CHOICES, size=MILLION // (10 if quick else 1), p=SHARES)
-    others = {name: {} for name in PEERS} if quick else peers()
+    people = MILLION // (10 if quick else 1)
+    codes = np.random.default_rng(1).choice(CHOICES, size=people, p=SHARES)
+    others, records = {}, []
+    for name in PEERS:
+        others[name], told = peer_records(name, people)
+        records += told
     rows, over = [], []
     for randomizer in randomizers():
         name = randomizer.protocol
-        client, server = timed(randomizer, codes)
-        error = ratio(randomizer, 3 if quick else RUNS)
-        cells = " | ".join(peer_cell(others[peer].get(name)) for peer in PEERS)
+        client, server, peak = timed(randomizer, codes)
+        ratio, error = errors_of(randomizer, 3 if quick else RUNS)
+        cells = " | ".join(peer_cell(others[each].get(name)) for each in PEERS)
         wanted = LIMITS.get(name)
         limit = f"{wanted[0]} + {wanted[1]}" if wanted else ""
         rows.append(
-            f"| {name} | **{client:.2f} + {server:.2f}** | {limit} | {error:.3f} | {randomizer.width} | {cells} |"
+            f"| {name} | **{client:.2f} + {server:.2f}** | {limit} | {ratio:.3f} | {randomizer.width} | {cells} |"
         )
         print(rows[-1], flush=True)
-        if wanted and (client > wanted[0] or server > wanted[1]):
+        figures = {"cpu_s": client + server, "peak_mib": peak, "error": error, "error_name": ERROR}
+        records.append(ours("local", _case(name, people), **figures, uncertainty=0.03 if quick else 0.01))
+        if not quick and wanted and (client > wanted[0] or server > wanted[1]):
             over.append(f"{name} took {client:.2f} + {server:.2f} s")
-        if not 0.9 <= error <= 1.1:
-            over.append(f"{name}'s error is {error:.2f} of what it states")
-    if quick:
-        return
+        if not 0.9 <= ratio <= 1.1:
+            over.append(f"{name}'s error is {ratio:.2f} of what it states")
     text = (
-        f"{CHOICES:,} choices, epsilon {EPSILON}, a million respondents: CPU seconds of all devices + of the collector. "
-        f"Error: mean squared error over the stated variance, {RUNS} runs of {FEWER:,}. Peers in the same run, on fewer "
-        "respondents, multiplied; a dash is what a peer does not have or could not do.\n\n"
+        f"{CHOICES:,} choices, epsilon {EPSILON}, {people:,} respondents: CPU seconds of all devices + of the collector. "
+        f"Error: mean squared error over the stated variance, {3 if quick else RUNS} runs of {FEWER:,}. Peers in the same "
+        "run, on fewer respondents, multiplied up to a million; a dash is what a peer does not have or could not do.\n\n"
         f"| protocol | Discreet | limit | error | bytes a report | {' | '.join(PEERS)} |\n|---|---|---|---|---|---|---|\n"
         + "\n".join(rows)
         + f"\n\nOver the limits: {'; '.join(over) or 'nothing'}."
     )
-    write_section("local", text)
+    write_section("local", text, quick=quick)
+    write("local", records, missed=over, quick=quick)
     if over:
-        raise SystemExit("; ".join(over))
+        print("; ".join(over), file=sys.stderr)
+        raise SystemExit(BELOW_LIMITS)
 
 
 if __name__ == "__main__":

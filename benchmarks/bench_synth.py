@@ -1,14 +1,15 @@
-"""Synthetic data: what Discreet's models cost and how near they come, on Adult, and beside dpmm.
+"""Synthetic data: what Discreet's models cost and how near they come, on Adult, and beside the peers.
 
 Every fit is a process of its own: CPU seconds from start to written rows, import and all, and the peak of its memory;
 the mean of three fits, and one of large tables. The rows are scored in the environment "scoring": the mean total variation over all marginals of
 one, of two, and over 200 of three columns, and how well a classifier trained on them ranks the real people by income.
-`--quick`: one fit each, of Adult at epsilon 1 only, printed and not kept. `--peers`: dpmm, too, which takes minutes.
+"private_pgm" and "datasynthesizer" run beside them. `--quick`: one fit each, of Adult at epsilon 1 only, and one quick
+peer. `--peers`: what takes minutes, too ("peers:dpmm", and DataSynthesizer's correlated mode). `--table=adult-1`,
+`--epsilon=1`, `--fits=1`: only these, and so many fits of each.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import statistics
 import subprocess
@@ -18,6 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import peer
+from records import BELOW_LIMITS, Record, ours, write
 from results import write_section
 from synth_data import HERE, SCORE, Table, adult, wide, write_project
 
@@ -26,12 +29,28 @@ import discreet
 #: What was seen where it took too long to be repeated: CPU s, MB, tv2, tv3, AUC, at epsilon 1.
 ELSEWHERE = {
     "DataSynthesizer 0.1.13, correlated, k = 2": (1700, 230, 0.262, 0.344, 0.849),
-    "mbi 2.0.0, MST": (144, 1592, 0.042, 0.089, 0.842),
     "smartnoise-synth 1.0.8, MST": (133, 3022, 0.121, 0.258, 0.782),
 }
 
-#: Its environment is made where `--peers` asks for it.
-PEER = "peers:dpmm".removeprefix("peers:")
+#: Peers and the models that they fit, all at epsilon 1 on Adult: in every run, and where minutes are to be had.
+USUAL = (("datasynthesizer", "independent"), ("private_pgm", "mst"))
+SLOW = (("datasynthesizer", "privbayes"), ("dpmm", "mst"), ("dpmm", "aim"))
+#: What a peer does not have.
+WITHOUT = {
+    ("datasynthesizer", "mst"): "has no MST",
+    ("datasynthesizer", "aim"): "has no AIM",
+    ("private_pgm", "independent"): "the package holds inference, not this mechanism",
+    ("private_pgm", "privbayes"): "the package holds inference, not this mechanism",
+    ("private_pgm", "aim"): "AIM is in its repository's examples, not in the package",
+    ("dpmm", "independent"): "has no independent model",
+}
+TV2 = "total variation of pairs"
+#: How a peer's model is told in the table.
+NAMES = {
+    ("dpmm", "mst"): "mst, capped",
+    ("dpmm", "aim"): "aim, capped",
+    ("datasynthesizer", "privbayes"): "correlated, k = 1",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,27 +104,47 @@ RUNS = (
 
 
 def main() -> None:
-    quick = "--quick" in sys.argv[1:]
+    quick, slow = "--quick" in sys.argv[1:], "--peers" in sys.argv[1:]
+    only = {"table": "", "epsilon": "", "fits": ""}
+    only |= {"table": "adult-1", "epsilon": "1", "fits": "1"} if quick else {}
+    only |= dict(word[2:].split("=", 1) for word in sys.argv[1:] if "=" in word)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         os.environ["DISCREET_STATE"] = str(folder / "state")
         _compile(folder)
-        runs = [run for run in RUNS if not quick or (run.table, run.epsilon) == ("adult-1", "1")]
+        runs = [run for run in RUNS if only["table"] in ("", run.table) and only["epsilon"] in ("", run.epsilon)]
         tables = _tables(folder, {run.table for run in runs})
         found = [
-            (run, _mean([_fit(run, tables[run.table], folder) for _ in range(1 if quick else run.fits)]))
+            (run, _mean([_fit(run, tables[run.table], folder) for _ in range(int(only["fits"] or run.fits))]))
             for run in runs
         ]
         told = [_line(run, report) for run, report in found]
-        if "--peers" in sys.argv[1:]:
-            told += [_peer_line(kind, tables["adult-1"], folder) for kind in ("mst", "aim")]
+        records = [_record(run, report, fits=int(only["fits"] or run.fits)) for run, report in found]
+        for who, kind in USUAL[:1] if quick else [*USUAL, *(SLOW if slow else ())]:
+            line, record = _peer(who, kind, tables["adult-1"], folder)
+            told.append(line)
+            records.append(record)
+        records += [
+            peer.silent(who, "synth", _case(kind), peer.Silent("cannot", why)) for (who, kind), why in WITHOUT.items()
+        ]
     over = [text for run, report in found for text in _over(run, report)]
-    text = _text(told, over)
+    text = _text(told, over, only["fits"])
     print(text)
-    if not quick:
-        write_section("synth", text)
+    write_section("synth", text, quick=quick)
+    write("synth", records, missed=over, quick=quick)
     if over:
-        raise SystemExit(1)
+        raise SystemExit(BELOW_LIMITS)
+
+
+def _case(kind: str, epsilon: str = "1") -> str:
+    return f"{kind}, epsilon {epsilon}, Adult"
+
+
+def _record(run: Run, report: dict[str, float], *, fits: int) -> Record:
+    case = _case(run.name, run.epsilon) if run.table == "adult-1" else f"{run.name}, epsilon {run.epsilon}"
+    figures = {"cpu_s": report["cpu_s"], "peak_mib": report["memory_mb"], "error": report["tv2"], "error_name": TV2}
+    # Fits of Adult at epsilon 1 differ by about 4% in tv2.
+    return ours("synth", case, **figures, uncertainty=0.04 if fits == 1 else 0.023)
 
 
 def _compile(folder: Path) -> None:
@@ -136,25 +175,16 @@ def _fit(run: Run, table: Table, folder: Path) -> dict[str, float]:
         "n": table.rows,
         "more": run.more,
     }
-    report: dict[str, float] = _told([sys.executable, HERE / "synth_worker.py"], order)
+    report: dict[str, float] = peer.told([sys.executable, str(HERE / "synth_worker.py")], order, limit_s=3000)
     report |= _score(table, rows)
     print(run.name, run.epsilon, {name: round(value, 4) for name, value in report.items()}, file=sys.stderr)
     return report
 
 
-def _told(command: list[Any], order: object) -> Any:
-    done = subprocess.run(
-        [str(word) for word in command], input=json.dumps(order), capture_output=True, text=True, timeout=3000
-    )
-    if done.returncode:
-        raise SystemExit(f"{Path(command[1]).name} failed: {done.stderr[-500:]}")
-    return json.loads(done.stdout)
-
-
 def _score(table: Table, rows: Path) -> dict[str, float]:
-    python = HERE / ".peers" / "scoring" / "bin" / "python"
+    words = [peer.python("scoring"), SCORE, table.source, rows, table.bins]
     target = ["--target", table.target] if table.target else []
-    told = _told([python, SCORE, table.source, rows, table.bins, *target], None)
+    told = peer.told([*map(str, words), *target], None, limit_s=900)
     return {name: told[name] for name in ("tv1", "tv2", "tv3", "auc") if name in told}
 
 
@@ -162,16 +192,20 @@ def _mean(reports: list[dict[str, float]]) -> dict[str, float]:
     return {name: statistics.fmean(report[name] for report in reports) for name in reports[0]}
 
 
-def _peer_line(kind: str, table: Table, folder: Path) -> str:
-    """One run of the peer at epsilon 1, on the same cells; said where it did not finish."""
+def _peer(name: str, kind: str, table: Table, folder: Path) -> tuple[str, Record]:
+    """One run of a peer at epsilon 1, on the same cells, as a line and a record; said where it did not finish."""
     rows = folder / "peer.csv"
     order = {"kind": kind, "source": str(table.source), "bins": str(table.bins), "rows": str(rows), "epsilon": 1.0}
+    print(f"{peer.TITLES[name]} {kind}", file=sys.stderr)
     try:
-        report = _told([HERE / ".peers" / PEER / "bin" / "python", HERE / "peers" / "dpmm_synth.py"], order)
-    except (SystemExit, subprocess.TimeoutExpired) as problem:
-        return f"| dpmm {kind}, one run | 1 | {str(problem)[:80]} | | | | | |"
-    report |= _score(table, rows)
-    return _cells(f"dpmm 0.1.9 {kind}, capped, one run", "1", report)
+        report = peer.ask(name, f"{name}_synth.py", order, limit_s=3000)
+        report |= _score(table, rows)
+    except peer.Silent as why:
+        line = f"| {peer.TITLES[name]} {kind}, one run | 1 | – ({why.outcome}: {why.reason[:80]}) | | | | | |"
+        return line, peer.silent(name, "synth", _case(kind), why)
+    figures = {"cpu_s": report["cpu_s"], "peak_mib": report["memory_mb"], "error": report["tv2"], "error_name": TV2}
+    line = _cells(f"{peer.TITLES[name]} {peer.version(name)} {NAMES.get((name, kind), kind)}, one run", "1", report)
+    return line, peer.record(name, "synth", _case(kind), **figures, uncertainty=0.04)
 
 
 def _line(run: Run, report: dict[str, float]) -> str:
@@ -198,14 +232,14 @@ def _over(run: Run, report: dict[str, float]) -> list[str]:
     return found
 
 
-def _text(told: list[str], over: list[str]) -> str:
+def _text(told: list[str], over: list[str], fits: str) -> str:
     seen = [
         f"| {name} (seen on another machine) | 1 | ~{cpu:,} | {memory} | | {tv2:.3f} | {tv3:.3f} | {auc} |"
         for name, (cpu, memory, tv2, tv3, auc) in ELSEWHERE.items()
     ]
     lines = [
-        "Adult (48,842 rows, 15 columns, public bins), delta 1e-9, means of three fits; one fit of ten times the rows, and of a",
-        "generated table of 170,000 rows and 35 columns of up to 180 values. Total variation of marginals of one, two",
+        f"Adult (48,842 rows, 15 columns, public bins), delta 1e-9, means of {fits or 'three'} fits; one fit of ten times the rows, and",
+        "of a generated table of 170,000 rows and 35 columns of up to 180 values. Total variation of marginals of one, two",
         "and three columns; AUC of a classifier of income trained on the synthetic rows. The real training half of Adult",
         "has tv2 .0074 and AUC .920. CPU seconds are those of a whole process, in brackets what starting it takes: imports,",
         "opening the project.",

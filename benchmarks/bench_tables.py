@@ -1,4 +1,7 @@
-"""Ranges, marginals, publications, streams, reconcile: every table of benchmarks/tables_*.py. `--only NAME` runs one."""
+"""Ranges, marginals, publications, streams, reconcile: every table of benchmarks/tables_*.py, beside "opendp".
+
+`--only NAME` runs one and keeps nothing. `--quick`: ranges, and a smaller tree beside OpenDP's.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +14,16 @@ from results import write_section
 
 HERE = Path(__file__).resolve().parent
 
-#: Runs in an environment of its own, beside the planner.
-PEER = "opendp"
+QUICK = ("ranges", "tree")
 
 
-def told(path: Path) -> str:
+def told(path: Path, words: list[str]) -> str:
     """What one file prints, by a process of its own and one thread."""
     name = path.stem.removeprefix("tables_")
     done = subprocess.run(
-        [sys.executable, str(path)],
+        [sys.executable, str(path), *words],
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
-        capture_output=True,
+        stdout=subprocess.PIPE,
         text=True,
         check=True,
     )
@@ -30,14 +32,17 @@ def told(path: Path) -> str:
 
 def main(words: list[str]) -> None:
     """Run, print and keep."""
+    quick = "--quick" in words
     only = words[words.index("--only") + 1] if "--only" in words else None
     paths = [HERE / f"tables_{only}.py"] if only else sorted(HERE.glob("tables_*.py"))
+    if quick and not only:
+        paths = [HERE / f"tables_{name}.py" for name in QUICK]
     parts = []
     for path in paths:
-        parts.append(told(path))
+        parts.append(told(path, ["--quick"] if quick else []))
         print(parts[-1], flush=True)
     if not only:
-        write_section("tables", "\n\n".join(parts))
+        write_section("tables", "\n\n".join(parts), quick=quick)
 
 
 if __name__ == "__main__":

@@ -1,25 +1,47 @@
-"""benchmarks/RESULTS.md: one section a benchmark, replaced by each run."""
+"""benchmarks/RESULTS.md: the summary, then one section a benchmark, replaced by each run."""
 
 from __future__ import annotations
 
-import platform
 import re
 from datetime import UTC, datetime
 from pathlib import Path
 
+from records import QUICK, this_machine
+
 RESULTS = Path(__file__).resolve().parent / "RESULTS.md"
 HEAD = """# Figures
 
-What the benchmarks saw, good and bad: CPU seconds and same-run ratios, written by `./do bench NAME`.
-Machines differ and are noisy; ratios in one run travel best.
+What the benchmarks saw, good and bad: CPU seconds and same-run ratios, written by `./do bench`.
+Machines differ and are noisy; ratios in one run travel best. [What they mean and how to run them](../docs/figures.md).
 """
 
 
-def write_section(name: str, text: str) -> None:
-    """Replace the section `name`, or append it."""
-    page = RESULTS.read_text(encoding="utf-8") if RESULTS.exists() else HEAD
-    stamp = f"{datetime.now(UTC):%Y-%m-%d}, Python {platform.python_version()}, {platform.machine()}"
-    section = f"<!-- {name} -->\n## {name}\n\n{text.strip()}\n\n*{stamp}*\n<!-- /{name} -->"
+def page(*, quick: bool) -> Path:
+    """The results, or those of quick runs, which git ignores."""
+    return QUICK / "RESULTS.md" if quick else RESULTS
+
+
+def write_section(name: str, text: str, *, quick: bool = False) -> None:
+    """Replace the section `name`, or append it, with the day and the machine."""
+    stamp = f"*{datetime.now(UTC):%Y-%m-%d}, {this_machine()}*"
+    _replace(page(quick=quick), name, f"## {name}\n\n{text.strip()}\n\n{stamp}")
+
+
+def write_summary(text: str, *, quick: bool = False) -> None:
+    """The summary stands first; the page's own head is written anew."""
+    path = page(quick=quick)
+    rest = path.read_text(encoding="utf-8") if path.exists() else ""
+    rest = re.sub(r"<!-- summary -->.*?<!-- /summary -->\n*", "", rest, flags=re.DOTALL)
+    first = rest.find("<!-- ")
+    rest = rest[first:] if first >= 0 else ""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"{HEAD}\n<!-- summary -->\n{text.strip()}\n<!-- /summary -->\n\n{rest}", encoding="utf-8")
+
+
+def _replace(path: Path, name: str, text: str) -> None:
+    whole = path.read_text(encoding="utf-8") if path.exists() else HEAD
+    section = f"<!-- {name} -->\n{text}\n<!-- /{name} -->"
     pattern = re.compile(rf"<!-- {name} -->.*?<!-- /{name} -->", re.DOTALL)
-    page = pattern.sub(lambda _: section, page) if pattern.search(page) else f"{page.rstrip()}\n\n{section}\n"
-    RESULTS.write_text(page, encoding="utf-8")
+    whole = pattern.sub(lambda _: section, whole) if pattern.search(whole) else f"{whole.rstrip()}\n\n{section}\n"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(whole, encoding="utf-8")

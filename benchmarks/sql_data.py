@@ -20,7 +20,6 @@ import pyarrow as pa
 EDITION = 1
 ROWS = 10_000_000
 PEOPLE = 1_000_000
-SIZES = (10_000, 1_000_000, ROWS)
 
 REGIONS = [f"region_{number:02d}" for number in range(50)]
 DISEASES = [f"d{number:03d}" for number in range(200)]
@@ -31,11 +30,11 @@ _AT_ONCE = 1_000_000
 
 
 def table(rows: int) -> Path:
-    """The Parquet file with so many rows; all sizes are made at once, when one is missing."""
+    """The Parquet file with so many rows; made when it is missing. All are beginnings of one table."""
     folder = Path(tempfile.gettempdir()) / f"discreet-bench-sql-{EDITION}"
-    if not all(_file(folder, size).exists() for size in SIZES):
+    if not _file(folder, rows).exists():
         folder.mkdir(exist_ok=True)
-        _make(folder)
+        _make(folder, rows)
     return _file(folder, rows)
 
 
@@ -43,24 +42,22 @@ def _file(folder: Path, rows: int) -> Path:
     return folder / f"visits-{rows}.parquet"
 
 
-def _make(folder: Path) -> None:
-    """Write the largest table, then the smaller ones from it; each takes its name when it is whole.
+def _make(folder: Path, rows: int) -> None:
+    """Write the first rows; the file takes its name when it is whole.
 
     DuckDB writes them: it reads its own files up to twice as fast as others', and the raw query shall have its best.
     """
-    batches = pa.RecordBatchReader.from_batches(SCHEMA, _batches())  # noqa: F841 - DuckDB finds it by name
-    source = "batches"
-    for size in sorted(SIZES, reverse=True):
-        draft = _file(folder, size).with_suffix(f".{os.getpid()}")
-        duckdb.execute(f"COPY (SELECT * FROM {source} LIMIT {size}) TO '{draft}' (FORMAT parquet)")
-        draft.replace(_file(folder, size))
-        source = f"'{_file(folder, ROWS)}'"
+    batches = pa.RecordBatchReader.from_batches(SCHEMA, _batches(rows))  # noqa: F841 - DuckDB finds it by name
+    draft = _file(folder, rows).with_suffix(f".{os.getpid()}")
+    duckdb.execute(f"COPY (SELECT * FROM batches LIMIT {rows}) TO '{draft}' (FORMAT parquet)")
+    draft.replace(_file(folder, rows))
 
 
-def _batches() -> Iterator[pa.RecordBatch]:
+def _batches(rows: int) -> Iterator[pa.RecordBatch]:
+    """As many batches as hold so many rows: what comes later in the table does not change its beginning."""
     generator = np.random.default_rng(20261115)
     people = _people(generator)
-    for start in range(0, ROWS, _AT_ONCE):
+    for start in range(0, rows, _AT_ONCE):
         yield _rows(people[start : start + _AT_ONCE], generator)
 
 

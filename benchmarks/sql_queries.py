@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from statistics import median
+from statistics import fmean, median
 from typing import Any
 
 TABLE = "visits"
@@ -30,14 +30,29 @@ KEYS = {"Q1": 0, "Q2": 1, "Q3": 1, "Q4": 0, "Q5": 3, "Q6": 0}
 
 def error(query: str, truth: list[list[Any]], answer: list[list[Any]]) -> str:
     """The median over groups of the relative error, for each number in turn, and how many groups are missing."""
-    keys = KEYS[query]
-    found = {tuple(row[:keys]): row[keys:] for row in answer}
-    shared = [(row[keys:], found[tuple(row[:keys])]) for row in truth if tuple(row[:keys]) in found]
+    shared = _shared(query, truth, answer)
     if not shared:
         return "nothing shown"
     missing = f", {len(truth) - len(shared):,} missing" if len(shared) < len(truth) else ""
     numbers = [median(_relative(*pair) for pair in zip(*columns, strict=True)) for columns in _columns(shared)]
     return " and ".join(f"{number:,.0f}%" if number >= 10 else f"{number:.2g}%" for number in numbers) + missing
+
+
+def first_error(query: str, truth: list[list[Any]], answer: list[list[Any]]) -> float:
+    """The mean over all true groups of the relative error of the first number, in percent.
+
+    A group that is not shown is wholly wrong here: else hiding the small ones would pay.
+    """
+    shared = _shared(query, truth, answer)
+    errors = [_relative(true[0], got[0]) for true, got in shared]
+    return fmean([*errors, *[100.0] * (len(truth) - len(shared))])
+
+
+def _shared(query: str, truth: list[list[Any]], answer: list[list[Any]]) -> list[tuple[list[Any], list[Any]]]:
+    """True and told numbers of the groups that were told."""
+    keys = KEYS[query]
+    found = {tuple(row[:keys]): row[keys:] for row in answer}
+    return [(row[keys:], found[tuple(row[:keys])]) for row in truth if tuple(row[:keys]) in found]
 
 
 def _columns(shared: list[tuple[list[Any], list[Any]]]) -> list[tuple[list[Any], list[Any]]]:

@@ -8,6 +8,7 @@ import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import peer
 from sql_data import table
 from sql_discreet import MAKE, write_project
 from sql_queries import QUERIES
@@ -32,10 +33,11 @@ class System:
     repeats: int = 11
     repeats_small: int = 20
     cpu_limit_s: int = 600
+    units: tuple[str, ...] = ("row", "person")
 
     @property
     def python(self) -> str:
-        return str(HERE / ".peers" / self.peer / "bin" / "python") if self.peer else sys.executable
+        return str(peer.python(self.peer)) if self.peer else sys.executable
 
 
 RAW = System(name="raw DuckDB", worker="sql_raw.py")
@@ -74,7 +76,7 @@ def run(folder: Path, *, rows: int, systems: list[System], systems_small: list[S
                 report = _ask(system, query, unit, projects, size=rows, repeats=system.repeats)
                 found.large[system.name, unit, query] = report
                 _tell(system, query, unit, rows, report)
-            for system in systems_small:
+            for system in (each for each in systems_small if unit in each.units):
                 report = _ask(system, query, unit, projects, size=SMALL, repeats=system.repeats_small)
                 found.small[system.name, unit, query] = report
                 _tell(system, query, unit, SMALL, report)
@@ -82,7 +84,9 @@ def run(folder: Path, *, rows: int, systems: list[System], systems_small: list[S
 
 
 def _ask(system: System, query: str, unit: str, projects: dict[int, Path], *, size: int, repeats: int) -> Report:
-    ours = system is OURS
+    ours = system.name == OURS.name
+    if system.peer and (reason := peer.missing(system.peer)):
+        return Report.dash(reason)
     order = Order(
         query=query,
         unit=unit,
@@ -98,11 +102,11 @@ def _ask(system: System, query: str, unit: str, projects: dict[int, Path], *, si
             command, input=json.dumps(asdict(order)), capture_output=True, text=True, timeout=MOST_WALL_S
         )
     except subprocess.TimeoutExpired:
-        return Report.dash(f"not finished after {MOST_WALL_S} s")
+        return Report.dash(f"not finished after {MOST_WALL_S} s", "timed out")
     if done.returncode == TOO_LONG:
-        return Report.dash(f"not finished after {system.cpu_limit_s} CPU s")
+        return Report.dash(f"not finished after {system.cpu_limit_s} CPU s", "timed out")
     if done.returncode:
-        return Report.dash((done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1][:200])
+        return Report.dash(peer.last_words(done.stderr) or f"exit code {done.returncode}", "failed")
     return Report(**json.loads(done.stdout))
 
 

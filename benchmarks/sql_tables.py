@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sql_queries import MEANING, QUERIES, error
-from sql_run import OPENDP, OURS, RAW, ROWS_PER_PERSON, SMALL, SMARTNOISE, UNITS, Figures, Reports
+from sql_run import OURS, RAW, ROWS_PER_PERSON, SMALL, UNITS, Figures, Reports
 
 HEAD = f"""
 Whole questions at epsilon 1, each charged anew: read, priced, charged, counted, noised, stored, released. One thread, and
@@ -14,14 +14,12 @@ the whole query costs 1, its keys by threshold; OpenDP 0.16.0 on Polars, with kn
 {ROWS_PER_PERSON:,} of them count; raw counts all.
 """.strip()
 
-SECONDS = f"""
-CPU seconds, the least of {OURS.repeats} runs (SmartNoise {SMARTNOISE.repeats}, OpenDP {OPENDP.repeats}), and as a multiple
-of the raw query on the same Parquet file.
+SECONDS = """
+CPU seconds, the least of some runs ({runs}), and as a multiple of the raw query on the same Parquet file.
 """.strip()
 
-LATENCY = f"""
-CPU milliseconds, the median of {OURS.repeats_small} runs (SmartNoise {SMARTNOISE.repeats_small},
-OpenDP {OPENDP.repeats_small}).
+LATENCY = """
+CPU milliseconds, the median of some runs ({runs}).
 """.strip()
 
 ERRORS = """
@@ -56,11 +54,20 @@ def text_of(found: Figures, *, cells: int, cells_s: float) -> str:
         (found.rows, ERRORS, _errors),
         (found.rows, MEMORY, _memory),
     ):
-        parts.append(caption)
+        parts.append(caption.format(runs=_runs(found.large if rows == found.rows else found.small)))
         for unit, meaning in UNITS.items():
             parts.append(make(found, unit, notes, f"{rows:,} rows, {meaning}"))
     parts += [_making(found, notes), f"The noise of {cells:,} cells takes {cells_s * 1e3:.2f} CPU ms.", notes.text()]
     return "\n\n".join(part for part in parts if part)
+
+
+def _runs(reports: Reports) -> str:
+    """How often each system was asked a query."""
+    most = {
+        name: max(len(report.cpu_s) for (who, _, _), report in reports.items() if who == name)
+        for name in _names(reports)
+    }
+    return ", ".join(f"{name} {count}" for name, count in most.items())
 
 
 def _seconds(found: Figures, unit: str, notes: Notes, title: str) -> str:
@@ -75,7 +82,9 @@ def _seconds(found: Figures, unit: str, notes: Notes, title: str) -> str:
 
 def _latency(found: Figures, unit: str, notes: Notes, title: str) -> str:
     def cell(name: str, query: str) -> str:
-        report = found.small[name, unit, query]
+        report = found.small.get((name, unit, query))
+        if report is None:
+            return ""
         return notes.dash(name, report.refused) if report.refused else f"{report.median * 1e3:.1f}"
 
     return _grid(title, _names(found.small), cell)

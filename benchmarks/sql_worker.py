@@ -14,8 +14,9 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout, suppress
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+from usage import peak_mib, start_of_peak
 
 #: Asked first, of the small table, to load libraries.
 FIRST = "Q1"
@@ -47,10 +48,12 @@ class Report:
     memory_mib: float
     rows: list[list[Any]]
     refused: str = ""
+    outcome: Literal["answered", "cannot", "failed", "timed out"] = "answered"
 
     @staticmethod
-    def dash(reason: str) -> Report:
-        return Report(cpu_s=[], memory_mib=0, rows=[], refused=reason)
+    def dash(reason: str, outcome: Literal["cannot", "failed", "timed out"] = "cannot") -> Report:
+        """No answer, and why: `cannot` is what a system says itself."""
+        return Report(cpu_s=[], memory_mib=0, rows=[], refused=reason, outcome=outcome)
 
     @property
     def least(self) -> float:
@@ -94,7 +97,7 @@ def _measure(prepare: Callable[[Order, str, str], Ask], order: Order) -> Report:
     with suppress(Exception):  # what matters is that it loads
         prepare(order, FIRST, order.small)()
     ask = prepare(order, order.query, order.place)
-    before = _start_of_peak()
+    before = start_of_peak()
     seconds: list[float] = []
     rows: Sequence[Sequence[Any]] = []
     memory = 0.0
@@ -102,20 +105,5 @@ def _measure(prepare: Callable[[Order, str, str], Ask], order: Order) -> Report:
         start = time.process_time()
         rows = ask()
         seconds.append(time.process_time() - start)
-        memory = memory or _status("VmHWM") - before
+        memory = memory or max(0.0, peak_mib() - before)
     return Report(cpu_s=seconds, memory_mib=memory, rows=[list(row) for row in rows])
-
-
-def _start_of_peak() -> float:
-    """Let the peak of resident memory start anew; what is resident now. Linux only: elsewhere memory reads 0."""
-    with suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")
-    return _status("VmRSS")
-
-
-def _status(name: str) -> float:
-    try:
-        lines = Path("/proc/self/status").read_text().splitlines()
-    except OSError:
-        return 0.0
-    return next(float(line.split()[1]) / 1024 for line in lines if line.startswith(name))

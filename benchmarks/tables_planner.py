@@ -1,4 +1,4 @@
-"""Planning ranges: errors beside the targets, CPU seconds to plan, and a tree of a million leaves beside OpenDP's.
+"""Planning ranges: errors beside the targets, and CPU seconds to plan.
 
 Errors are per query at epsilon 1 (pure) or rho 0.5 (zCDP), neighbours by adding or removing a row. Run with one BLAS
 thread: OPENBLAS_NUM_THREADS=1.
@@ -6,13 +6,9 @@ thread: OPENBLAS_NUM_THREADS=1.
 
 from __future__ import annotations
 
-import json
 import math
-import subprocess
 import time
 from fractions import Fraction
-from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 
@@ -23,27 +19,7 @@ from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.tables.planning.plan import Planned, plan
 from discreet.tables.workload import AllRanges, GivenRanges, Prefixes, Product, Workload
 
-PEER = Path(__file__).resolve().parent / ".peers" / "opendp" / "bin" / "python"
 MILLION = 2**20
-
-PEER_SCRIPT = """
-import json, time
-import numpy as np
-import opendp.prelude as dp
-dp.enable_features("contrib")
-leaves, branching = 2**20, 16
-tree = dp.t.make_b_ary_tree(dp.vector_domain(dp.atom_domain(T="i64"), leaves), dp.l1_distance(T="i64"),
-                            leaf_count=leaves, branching_factor=branching)
-noisy = dp.binary_search_chain(lambda s: tree >> dp.m.then_laplace(s), d_in=1, d_out=1.0)
-start = time.process_time()
-released = noisy([0] * leaves)
-middle = time.process_time()
-consistent = dp.t.make_consistent_b_ary_tree(branching)(released)
-end = time.process_time()
-leaf = np.cumsum(consistent[-leaves:])
-print(json.dumps([middle - start, end - middle, float(np.sqrt(((leaves + 1) * (leaf**2).sum() - leaf.sum() ** 2) /
-      (leaves * (leaves + 1) / 2)))]))
-"""
 
 
 def per_query(planned: Planned) -> float:
@@ -133,31 +109,6 @@ def drawn() -> None:
         print(f"| {cells:,} | {name} | {draws:,} | {promised:.3f} | {root:.3f} | {error:.3f} |")
 
 
-def million() -> None:
-    print("\n| 2^20 leaves, CPU s | sums | noise | consistency | RMSE of one draw |\n|---|---|---|---|---|")
-    exact = np.zeros(MILLION, dtype=np.int64)
-    for strategy in ("best", "binary"):
-        planned = plan(AllRanges(MILLION), gaussian=False, strategy=strategy)
-        l1 = planned.strategy.moves(1).l1
-        times = [time.process_time()]
-        sums = planned.strategy.apply(exact)
-        times.append(time.process_time())
-        noisy, _ = DiscreteLaplace(scale=Fraction(l1)).release(sums, l1=l1, bits=system())
-        times.append(time.process_time())
-        found = np.cumsum(solver(planned.strategy).fit(noisy))
-        times.append(time.process_time())
-        squares = (MILLION + 1) * (found**2).sum() - found.sum() ** 2
-        spent = " | ".join(f"{two - one:.2f}" for one, two in pairwise(times))
-        print(f"| Discreet, {strategy} | {spent} | {math.sqrt(squares / planned.workload.queries):.1f} |")
-    if PEER.exists():
-        done = subprocess.run([str(PEER), "-c", PEER_SCRIPT], capture_output=True, text=True, check=False)
-        if done.returncode == 0:
-            noise, consistency, error = json.loads(done.stdout)
-            print(f"| OpenDP 0.16, b = 16 | | {noise:.2f} (with sums) | {consistency:.2f} | {error:.1f} |")
-        else:
-            print(f"| OpenDP 0.16, b = 16 | | {done.stderr.strip().splitlines()[-1][:80]} | | |")
-
-
 def widths() -> None:
     print("\n| half widths at 95 %, epsilon 1 | ranges | CPU s |\n|---|---|---|")
     random = np.random.default_rng(2)
@@ -178,5 +129,4 @@ def widths() -> None:
 if __name__ == "__main__":
     lines()
     drawn()
-    million()
     widths()

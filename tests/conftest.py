@@ -3,15 +3,21 @@
 In the suite hypothesis takes the same examples every time: a landing must not hang on luck. `./do fuzz` draws new ones.
 """
 
+import ctypes
 import functools
 import itertools
 import os
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
+import duckdb
 import pytest
 import typer.main
 from hypothesis import settings
+
+from discreet.engines import writing
+from order import Scheduling, place
 
 settings.register_profile("suite", derandomize=True, deadline=None)
 settings.register_profile("fuzz", deadline=None, print_blob=True)
@@ -19,6 +25,17 @@ settings.register_profile("fuzz", deadline=None, print_blob=True)
 
 def pytest_configure(config):
     settings.load_profile("fuzz" if config.option.markexpr == "fuzz" else "suite")
+
+
+def pytest_collection_modifyitems(items):
+    """Long files first; what stands in one file stays in its order."""
+    items.sort(key=lambda item: place(item.nodeid.partition("::")[0]))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Whole files, as `--dist loadfile` hands them out, and Spark's to one worker."""
+    return Scheduling(config, log) if config.option.dist == "loadfile" else None
 
 
 # A process builds its commands once, in about 80 ms, and nothing that a call does changes them. The suite makes
@@ -44,6 +61,38 @@ def _quick_files(request):
     with pytest.MonkeyPatch.context() as patch:
         if not DURABLE & set(request.path.parts):
             patch.setattr(os, "fsync", lambda handle: None)
+        yield
+
+
+#: The settings of `engines.writing`.
+WRITING = {"threads": 1, "memory_limit": "512MB", "temp_directory": ""}
+
+
+#: By process: after a fork it is made anew.
+_writers: dict[int, duckdb.DuckDBPyConnection] = {}
+
+
+def _connected(name: str, *, config: dict) -> duckdb.DuckDBPyConnection:
+    """Stands for `duckdb.connect` in `engines.writing`. A parent's database is never closed in a child, as in
+    `sql.grammar`: it keeps one reference for ever.
+    """
+    assert name == ":memory:" and config == WRITING
+    if os.getpid() not in _writers:
+        for parents in _writers.values():
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(parents))
+        _writers.clear()
+        _writers[os.getpid()] = duckdb.connect(name, config=config)
+    return _writers[os.getpid()].cursor()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _quick_writing(request):
+    """Where the engines are not what is tested, a process writes its files through one database, and does not make a new
+    one in 30 ms for each: a cursor is a connection of its own, and sees nothing that another has registered.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        if not DURABLE & set(request.path.parts):
+            patch.setattr(writing, "duckdb", SimpleNamespace(connect=_connected, Error=duckdb.Error))
         yield
 
 

@@ -1,4 +1,8 @@
-"""multi-freq-ldpy's oracles as a process of their own: CPU seconds of clients and server, for a million respondents."""
+"""multi-freq-ldpy's oracles as a process of their own: CPU seconds of clients and server, for a million respondents.
+
+No error is told: it cuts off what is below 0 and scales the rest, and what that does to few respondents says nothing
+about a million.
+"""
 
 import json
 import sys
@@ -34,7 +38,11 @@ def main() -> None:
             middle = time.process_time()
             aggregate(reports)
             end = time.process_time()
-            found[name] = [(middle - start) * 1e6 / len(values), (end - middle) * 1e6 / len(values), len(values)]
+            found[name] = {
+                "client_s": (middle - start) * 1e6 / len(values),
+                "server_s": (end - middle) * 1e6 / len(values),
+                "people": len(values),
+            }
         except Exception as problem:  # a peer that cannot do it is a dash, with its reason
             found[name] = f"{type(problem).__name__}: {str(problem)[:80]}"
     json.dump(found, sys.stdout)

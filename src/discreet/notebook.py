@@ -39,12 +39,14 @@ _STYLE = (
     "text-overflow:ellipsis;background:none;color:inherit}"
     ".discreet.discreet th{font-weight:600}.discreet.discreet .discreet-number{text-align:right}"
     ".discreet.discreet .discreet-drawn{width:8rem;padding-right:0}"
+    ".discreet.discreet .discreet-listed td,.discreet.discreet .discreet-listed th{white-space:pre-wrap;max-width:none;"
+    "vertical-align:top}.discreet summary{cursor:pointer;color:var(--g)}"
     ".discreet p{margin:.25rem 0}.discreet .discreet-head{font-weight:600}"
     ".discreet.discreet .discreet-quiet,.discreet .discreet-noise{color:var(--g);font-size:.93em}"
     ".discreet.discreet .discreet-drowned,.discreet .discreet-drowned .discreet-noise{color:var(--g)}"
-    ".discreet .discreet-word{font-style:italic;color:var(--g)}"
-    ".discreet code{font-family:ui-monospace,monospace;font-size:.93em;background:none;color:inherit;padding:0}"
-    ".discreet pre{white-space:pre-wrap;margin:.3rem 0;padding:.1rem 0 .1rem .8rem;border-left:3px solid var(--a);"
+    ".discreet.discreet .discreet-word{font-style:italic;color:var(--g)}"
+    ".discreet pre{white-space:pre-wrap;overflow-wrap:anywhere;"
+    "margin:.3rem 0;padding:.1rem 0 .1rem .8rem;border-left:3px solid var(--a);"
     "font:13px/1.5 ui-monospace,monospace;background:none;color:inherit}"
     ".discreet svg{display:block;max-width:100%}.discreet .discreet-left{fill:var(--l)}"
     ".discreet .discreet-bar{fill:var(--a);fill-opacity:.6}.discreet .discreet-faint{fill:var(--g);fill-opacity:.45}"
@@ -119,10 +121,24 @@ def quoted(text: object) -> str:
     return f"<pre>{words(text, most=4000)}</pre>"
 
 
-def table(heads: Sequence[str], rows: Sequence[Sequence[Cell]], *, more: int = 0) -> str:
-    """A table. A column of numbers that are drawn has its drawing beside it. `more`: rows that are not shown."""
+def listed(pairs: Iterable[tuple[str, str]]) -> str:
+    """Words, and what is to be said under each."""
+    rows = "".join(f'<tr><th scope="row">{words(name)}</th><td>{words(said)}</td></tr>' for name, said in pairs)
+    return f'<table class="discreet-listed"><tbody>{rows}</tbody></table>'
+
+
+def folded(title: str, text: object) -> str:
+    """Code that unfolds under its title."""
+    return f"<details><summary>{words(title)}</summary>{quoted(text)}</details>"
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[Cell]], *, more: int = 0, reach: float = 0.0) -> str:
+    """A table. A column of numbers that are drawn has its drawing beside it.
+
+    more: rows that are not shown. `reach`: up to what drawings reach at least, such as 1 for shares.
+    """
     columns = [[row[place] for row in rows] for place in range(len(heads))]
-    scales = [_scale(column) for column in columns]
+    scales = [_scale(column, reach) for column in columns]
     titles = "".join(
         f'<th scope="col"{_class(_are_numbers(column), False)}>{words(title, most=MOST_LETTERS)}</th>'
         + ("" if scale is None else "<th></th>")
@@ -153,12 +169,12 @@ def _cell(cell: Cell, scale: tuple[float, float] | None) -> str:
     return f'{told}<td class="discreet-drawn">{"" if cell.drawn is None else _strip(cell, cell.drawn, scale)}</td>'
 
 
-def _scale(column: Sequence[Cell]) -> tuple[float, float] | None:
+def _scale(column: Sequence[Cell], reach: float) -> tuple[float, float] | None:
     """Between what a column's numbers are drawn; None where none is, or a single one that is beside nothing."""
     found = [end for cell in column if cell.drawn is not None for end in cell.drawn]
     if len(found) < 6 or not all(map(math.isfinite, found)):
         return None
-    low, high = min(0.0, *found), max(0.0, *found)
+    low, high = min(0.0, *found), max(reach, *found)
     return (low, high) if math.isfinite(high - low) and high > low else None
 
 

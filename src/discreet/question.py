@@ -117,32 +117,37 @@ class Explanation:
         return price + (f", delta {cost['delta']}" if cost["delta"] else "")
 
     def __str__(self) -> str:
-        told = self.data["told"]
-        because = dict.fromkeys(line for part in self._sensitivities() for line in part["because"])
+        parts = [*self._parts(), ("runs", self.data["engine_sql"])]
+        return "\n".join(f"{name:10}" + said.replace("\n", "\n" + " " * 10) for name, said in parts)
+
+    def _parts(self) -> Iterator[tuple[str, str]]:
+        """What there is to say, line by line, but for the SQL."""
+        data, told = self.data, self.data["told"]
+        after, left = data["spent_after"]["epsilon"], data["remaining_after"]["epsilon"]
+        yield "costs", f"{self.price}; after it {after} is spent, {left} remains"
+        if told is not None and not told["enough"]:
+            yield "known", known_words(told)
+        yield "noise", "\n".join([*data["steps"], f"({data['because']})"])
         noise = [
-            f"{each['column']} within {each['plus_minus']:,g} at {100 * self.data['confidence']:g}%"
-            for each in self.data["noise"]
+            f"{each['column']} within {each['plus_minus']:,g} at {100 * data['confidence']:g}%"
+            for each in data["noise"]
             if each["plus_minus"] is not None
         ]
-        lines = [
-            f"costs     {self.price}; after it {self.data['spent_after']['epsilon']} is spent, "
-            f"{self.data['remaining_after']['epsilon']} remains",
-            *([f"known     {known_words(told)}"] if told is not None and not told["enough"] else []),
-            "noise     " + "\n          ".join([*self.data["steps"], f"({self.data['because']})"]),
-            *(["error     " + "\n          ".join(noise)] if noise and told is None else []),
-            f"touches   {self.data['region']}",
-            "because   " + "\n          ".join(because),
-            "runs      " + self.data["engine_sql"].replace("\n", "\n          "),
-        ]
-        return "\n".join(lines)
+        if noise and told is None:
+            yield "error", "\n".join(noise)
+        yield "touches", data["region"]
+        yield "because", "\n".join(dict.fromkeys(line for part in self._sensitivities() for line in part["because"]))
 
     def _sensitivities(self) -> list[dict[str, Any]]:
         return self.data["parts"] or [self.data["sensitivity"]]
 
     def _repr_html_(self) -> str:
-        from html import escape
+        """The explanation in a notebook."""
+        return notebook.face(self._face, lambda: str(self))
 
-        return f"<pre>{escape(str(self))}</pre>"
+    def _face(self) -> Iterator[str]:
+        yield notebook.listed(self._parts())
+        yield notebook.folded("the SQL that would run", self.data["engine_sql"])
 
 
 def in_a_line(text: str) -> str:

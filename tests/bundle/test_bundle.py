@@ -34,7 +34,17 @@ from discreet.release import ReleaseColumn
 from discreet.synth.kept import keep
 
 SQL = "SELECT disease, count(*) AS n, avg(age) AS a FROM patients GROUP BY disease"
-FILES = {"card.html", "card.yaml", "chart.svg", "data.csv", "data.json", "data.parquet", "manifest.json", "plan.json"}
+FILES = {
+    "card.html",
+    "card.yaml",
+    "chart.svg",
+    "data.csv",
+    "data.json",
+    "data.parquet",
+    "manifest.json",
+    "plan.json",
+    "proof.json",
+}
 HOSTILE = "<script>alert(1)</script>\"': &amp; \\ - #{x}\U0001f600"
 
 
@@ -69,7 +79,7 @@ def test_a_bundle_is_whole_and_says_one_thing(made, tmp_path, state):
     report = verify(written(files, tmp_path / "out"))
     assert report.sound and report.release == release.id
     assert [(check.name, check.holds) for check in report.checks] == [
-        (name, True) for name in ("whole", "signed", "cost", "data", "card")
+        (name, True) for name in ("whole", "signed", "cost", "proof", "data", "card")
     ]
     rows = pyarrow.parquet.read_table(io.BytesIO(files["data.parquet"])).to_pylist()
     assert [(row["disease"], row["n"], row["a"]) for row in rows] == [tuple(row) for row in release.rows]
@@ -137,6 +147,30 @@ def signed_again(files, **changed):
     return files | {"manifest.json": body.signed(Signer.here())}
 
 
+def older(files):
+    """The bundle as it was made before bundles had proofs: format 1."""
+    plan = json.loads(files["plan.json"])
+    del plan["steps"]
+    written = (json.dumps(plan, ensure_ascii=False, sort_keys=True, indent=1) + "\n").encode()
+    files = {name: content for name, content in files.items() if name != "proof.json"} | {"plan.json": written}
+    told = manifest.read(files["manifest.json"]).manifest
+    digests = {name: manifest.digest(content) for name, content in files.items() if name != "manifest.json"}
+    return files | {"manifest.json": replace(told, format=1, files=digests).signed(Signer.here())}
+
+
+def test_a_bundle_from_before_proofs_is_still_good(made, tmp_path, state):
+    project, _, files, _ = made
+    folder = written(older(files), tmp_path / "out")
+    report = verify(folder)
+    assert report.sound and report.open == () and "proof" not in [check.name for check in report.checks]
+    assert verify(folder, project=project).checks[-1].holds is True
+    told = manifest.read(files["manifest.json"]).manifest
+    newer = {name: content for name, content in files.items() if name != "proof.json"}
+    digests = {name: digest for name, digest in told.files.items() if name != "proof.json"}
+    newer["manifest.json"] = replace(told, files=digests).signed(Signer.here())
+    assert problems(verify(written(newer, tmp_path / "taken out"))) == ["proof"]
+
+
 def test_another_key_is_told_apart(made, tmp_path):
     files = made[2]
     own = verify(written(files, tmp_path / "own")).fingerprint
@@ -157,6 +191,9 @@ def test_another_key_is_told_apart(made, tmp_path):
         ("plan.json", b'"scale": "1000/83"', b'"scale": "2000/83"', "cost"),
         ("plan.json", b'"doubled": false', b'"doubled": true', "cost"),
         ("plan.json", b'"high": 99', b'"high": 98', "data"),
+        ("plan.json", b'"high": 99', b'"high": 98', "proof"),
+        ("proof.json", b'"l1": 1', b'"l1": 2', "proof"),
+        ("proof.json", b'"rho"', b'"Rho"', "proof"),
     ],
 )
 def test_a_bundle_that_contradicts_itself_fails_even_signed(made, tmp_path, name, old, new, problem):
@@ -179,16 +216,16 @@ def test_numbers_that_were_not_measured_fail_even_in_all_three_files(made, tmp_p
 
 def test_the_ledger_at_hand_says_more(made, tmp_path, state):
     project, release, files, _ = made
-    folder = written(files, tmp_path / "out")
     told = manifest.read(files["manifest.json"]).manifest
+    lie = files["proof.json"].replace(f'"row": {told.ledger["row"]}'.encode(), b'"row": 3')
     wrong = manifest.Manifest(
         release=told.release,
         discreet=told.discreet,
-        files=told.files,
+        files=dict(told.files) | {"proof.json": manifest.digest(lie)},
         claims=told.claims,
         ledger={**told.ledger, "row": 3},
     ).signed(Signer.here())
-    (folder / "manifest.json").write_bytes(wrong)
+    folder = written(files | {"proof.json": lie, "manifest.json": wrong}, tmp_path / "out")
     assert verify(folder).sound
     assert problems(verify(folder, project=project)) == ["ledger"]
     entry = list(project.ledger.entries())[told.ledger["row"] - 1]
@@ -360,7 +397,7 @@ def test_a_stranger_with_numbers_of_their_own_is_told_beside_the_project(made, t
         assert problems(verify(folder, project=project)) == ["signed"]
         theirs = verify(folder)
         assert theirs.sound == (version == "9.9") and not theirs.expected
-        assert theirs.open == (("data",) if version == "9.9" else ())
+        assert theirs.open == (("proof", "data") if version == "9.9" else ())
         folder = written(make.files_of(lie, Signer.here()), tmp_path / f"own {version}")
         assert not verify(folder, project=project).sound
         honest = written(make.files_of(true, Signer.here()), tmp_path / f"honest {version}")

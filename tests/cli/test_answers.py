@@ -346,7 +346,7 @@ def test_python_facade(tmp_path):
     assert project.budget().population == "patients"
     assert release.interval("0.5")[0][1][1] - release.rows[0][1] < release.plus_minus()
     explanation = project.sql(BY_DISEASE).explain(within=10)
-    assert "because" in str(explanation) and explanation._repr_html_().startswith("<pre>")
+    assert "because" in str(explanation) and "touches" in explanation._repr_html_()
     with pytest.raises(discreet.UsageError):
         project.sql(BY_DISEASE).ask()
     with pytest.raises(discreet.UsageError):

@@ -59,7 +59,7 @@ def test_a_forged_bundle_beside_the_project_and_one_that_cannot_be_checked(proje
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     code, text, _ = clinic.say(capsys, elsewhere, "release", "verify", str(tmp_path / "forged"))
-    assert code == 5 and "not all of it could be checked (data)" in text.splitlines()[-1]
+    assert code == 5 and "not all of it could be checked (proof, data)" in text.splitlines()[-1]
     code, text, _ = clinic.say(capsys, elsewhere, "release", "verify", str(tmp_path / "true"), "--accept-open")
     assert code == 0 and "you take it so" in text.splitlines()[-1] and "SOME key" in text.splitlines()[-1]
 

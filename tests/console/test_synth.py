@@ -256,7 +256,7 @@ def test_an_end_and_every_word_are_told_at_a_tick(works):
         return "/there"
 
     work = made.start(ANN, act, area="synth", words="a", key="1")
-    assert work.wait(5)
+    assert work.wait(30)
     seen = {}
     for at in (100.5, 100.999, 101.0, 101.3, 101.999, 102.0):
         now[0] = at
@@ -270,7 +270,7 @@ def test_an_end_and_every_word_are_told_at_a_tick(works):
 def test_a_work_is_stopped_and_says_that_its_charge_stays(works):
     work = works.start(ANN, held(threading.Event()), area="synth", words="a", key="1")
     works.stop(work)
-    assert work.wait(5)
+    assert work.wait(30)
     with pytest.raises(Halted, match="stays charged"):
         work.outcome()
     assert works.told(work)["state"] in ("open", "stopped")
@@ -299,7 +299,7 @@ def test_the_page_of_a_work(clinic, browser, monkeypatch):
     assert "A fit" in words and "Stop it" in words and "a fit" in browser.text("/synth")
     assert browser.get(f"/tables/underway/{made.id}").status_code == 404
     assert browser.post(f"{at}/stop").headers["location"] == at
-    assert made.wait(5)
+    assert made.wait(30)
     time.sleep(0.01)
     assert "stays charged" in browser.text(at) and browser.get(f"{at}.json").json()["state"] == "stopped"
     assert clinic.browser("public").get(f"{at}.json").status_code == 401

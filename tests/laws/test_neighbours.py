@@ -27,7 +27,7 @@ from laws.worlds import POPULATION, loud_worlds, worlds
 QUESTIONS = 60
 
 #: Of the parts those that are asked in every suite. The seventh alone sees a left join that multiplies.
-SUITE = (0, 1, 7)
+SUITE = (0, 7)
 
 #: Bounds that are of no use if they are never attained. A row has no persons, and is in one key.
 ATTAINED = [
@@ -89,15 +89,15 @@ def files(world):
     return [source.file for source in world.sources.values()]
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("part", [part if part in SUITE else pytest.param(part, marks=pytest.mark.fuzz) for part in range(20)])  # fmt: skip
 def test_neighbours(tmp_path, engine, part):
-    """About 800 pairs in all, with those below; `./do fuzz` asks of fifty thousand."""
+    """About 600 pairs in all, with those below; `./do fuzz` asks of fifty thousand."""
     seen = run(tmp_path, engine, pairs=175, seed=part)
     assert seen["inside"] and seen["outside"] and seen["refused"] < seen["asked"], seen
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_each_bound_is_attained(tmp_path, engine):
     """By somebody who does what she can to be seen."""
     seen = run(tmp_path, engine, pairs=250, seed=7, worlds=loud_worlds, until=ATTAINED)
@@ -105,7 +105,7 @@ def test_each_bound_is_attained(tmp_path, engine):
     assert not missing, f"never seen: {missing}"
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_what_bounds_are_bought_by(tmp_path, engine):
     """The steps of `discreet bounds` read the same tables, and the roster of persons."""
     law = Law()
@@ -141,7 +141,7 @@ def _bought(version):
     return prices
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_whatever_the_noise_an_answer_is_shown(tmp_path, engine):
     """After the charge nothing fails: not the draw, the store, the formulas nor the intervals."""
     run(tmp_path, engine, pairs=150, seed=8, check=answered)

@@ -72,10 +72,17 @@ def _compared(files: Files, plan: dict[str, Any], told: Manifest, content: Conte
     sampled = content.kind == "model" and len(sheets) == len(content.sheets) + 1
     if sheets[int(sampled) :] != content.sheets:
         return _fails("the numbers are not those that the ledger gives")
+    proven = told.format == 1 or files.get(proof.NAME) == proof.written(
+        proof.proof_of(wanted, ledger=content.ledger, derivation=content.derivation)
+    )
+    if same and not proven:
+        return _fails("the proof is not the one that the ledger gives")
     if same and not sampled and (changed := _changed(files, content, told)):
         return _fails(plain(f"the ledger gives another {', '.join(changed)}"))
     if sampled:
         return _open("rows sampled from a model cannot be compared: the project keeps it no more")
+    if not proven:
+        return _open("another Discreet wrote the proof, and this one would write another")
     if not newest:
         return _open(f"so it was at row {content.as_of} of the ledger; what is guaranteed has changed since")
     row = content.ledger["row"]

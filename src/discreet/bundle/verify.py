@@ -134,22 +134,26 @@ def _cost(plan: dict[str, Any], event: events.Event, told: Manifest) -> Check:
 def _proof(files: Files, plan: dict[str, Any], told: Manifest) -> Check:
     """Whether the proof says what follows from the plan. `verify/` is who derives it without us."""
     if told.discreet != __version__ or (plan["publics"] and plan["kind"] == "answer"):
-        why = f"this is Discreet {__version__}" if told.discreet != __version__ else "it names a public table"
-        return Check(name="proof", holds=None, words=plain(f"it was not derived anew: {why}; verify/ can"))
-    derivation = None
-    if plan["kind"] == "answer":
-        readings = reread.asked_of(
-            Measurement.from_text(plan["payloads"][plan["release"]]),
-            reread.catalog_of(plan["schemas"]),
-            question=plan["question"],
-        )
-        derivation = proof.answered(readings, plan["payloads"], plan["schemas"])
-    wanted = proof.written(proof.proof_of(plan, ledger=told.ledger, derivation=derivation))
+        why = f"this is Discreet {__version__}" if told.discreet != __version__ else "the question joins a public table"
+        return Check(name="proof", holds=None, words=plain(f"it was not derived anew: {why}"))
+    try:
+        wanted = proof.written(proof.proof_of(plan, ledger=told.ledger, derivation=_derivation(plan)))
+    except _STRANGE:
+        return Check(name="proof", holds=False, words="no proof follows from the plan")
     if files.get(proof.NAME) != wanted:
         return Check(name="proof", holds=False, words="the proof is not the one that follows from the plan")
-    return Check(
-        name="proof", holds=True, words="the proof follows from the plan; verify/ rechecks it without Discreet"
+    return Check(name="proof", holds=True, words="it follows from the plan; verify/ rechecks it without Discreet")
+
+
+def _derivation(plan: dict[str, Any]) -> dict[str, Any] | None:
+    if plan["kind"] != "answer":
+        return None
+    readings = reread.asked_of(
+        Measurement.from_text(plan["payloads"][plan["release"]]),
+        reread.catalog_of(plan["schemas"]),
+        question=plan["question"],
     )
+    return proof.answered(readings, plan["payloads"], plan["schemas"])
 
 
 def _data(files: Files, plan: dict[str, Any], told: Manifest) -> Check:

@@ -22,9 +22,9 @@ HUES = 8
 #: How wide a drawing of curves is, and how many small panels stand beside each other in it.
 WIDE, BESIDE = 680.0, 4
 #: Of a panel with names at its right: its height, and the room for the names.
-_HEIGHT, _NAMES = 330.0, 168.0
+_HEIGHT, _NAMES = 330.0, 210.0
 #: Of a small one.
-_SMALL, _GAP = 128.0, 14.0
+_SMALL, _GAP = 156.0, 14.0
 #: The least distance of two names.
 _APART = 15.0
 
@@ -125,7 +125,11 @@ def _signs(panels: Sequence[Panel]) -> list[tuple[str, Markup]]:
 
 def _sign(kind: Kind, hue: int) -> Markup:
     line = svg.line(0, 0, 14, 0, class_=f"{_LINES[kind]} curve-{hue}")
-    return line if kind == "computed" else svg.join([line, _dot(7, 0, f"{_DOTS[kind]} curve-{hue}", 3.0 if kind == "measured" else 4.2)])
+    return (
+        line
+        if kind == "computed"
+        else svg.join([line, _dot(7, 0, f"{_DOTS[kind]} curve-{hue}", 3.0 if kind == "measured" else 4.2)])
+    )
 
 
 def _dot(x: float, y: float, class_: str, size: float, said: str = "") -> Markup:
@@ -164,7 +168,7 @@ def _beside(panels: Sequence[Panel], top: float) -> tuple[list[Markup], float]:
     left = Decades(low=high[0], high=high[1], start=1, end=0).room
     columns = min(BESIDE, len(panels))
     each = (WIDE - left - _GAP * (columns - 1)) / columns
-    small = _SMALL if columns > 2 else 2 * _SMALL
+    small = _SMALL if columns > 2 else 1.6 * _SMALL
     found, bottom = [], top
     for place, panel in enumerate(panels):
         row, column = divmod(place, columns)

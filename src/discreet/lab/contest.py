@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from discreet import exact
 from discreet.errors import UsageError
-from discreet.lab.evidence import Evidence, best_under, clopper_pearson, percent
+from discreet.lab.evidence import Evidence, best_under, clopper_pearson, percent, twice
 
 #: Flags name servers by their first word.
 SERVERS = ("exact", "noisy", "discreet")
@@ -97,11 +97,13 @@ def evidence(
 ) -> Evidence:
     """What the attack shows; the named server stands in front, the others in the details.
 
-    Guarantee: nobody guesses a fair bit right more often than `bound` from answers that are epsilon-private in all.
-    Because: a target's trait is one row more or less among those counted: two neighbouring tables, a coin between.
+    Guarantee: nobody guesses a fair bit right more often than `bound` from answers that are epsilon-private in all,
+        whatever they ask; from counts of those who have the trait alone, not more often than `bound_of_counts`.
+    Because: a target is known to be there, and only the trait is in doubt: one person put in another's place, two steps
+        between neighbours. Among those counted the target is one row more or less: one step.
     """
     front = rounds[SERVERS.index(server_of(server))]
-    bound = best_under(float(epsilon))
+    bound = best_under(*twice(float(epsilon)))
     return Evidence(
         attack=attack,
         success=front.share,
@@ -114,6 +116,7 @@ def evidence(
         details={
             "server": front.server,
             "epsilon": float(epsilon),
+            "bound_of_counts": best_under(float(epsilon)),
             **details,
             "servers": [each.to_data(bound) for each in rounds],
         },

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 TALES = ("patients", "name", "class")
 #: Pairs of questions whose difference is the target; each stops at another day, so that no answer was given before.
-PAIRS = 100
+PAIRS = 300
 #: Discreet's budget holds one pair; so many questions more are refused.
 MORE = 18
 _TOLD = {

@@ -96,10 +96,11 @@ class Evidence:
     def _face(self) -> Iterator[str]:
         first, *rest = self.lines()
         yield notebook.head(first)
+        rest = rest if self.bound is None else rest[1:]  # the table says it
         if self.n:
             shares = [("success", self.success, self.interval), ("chance", self.chance, None)]
             shares += [] if self.bound is None else [("the most under the claim", self.bound, None)]
-            yield notebook.table(["", "share"], [_row(*each) for each in shares])
+            yield notebook.table(["", "share"], [_row(*each) for each in shares], reach=1.0)
         for told in rest:
             yield notebook.line(told)
         if self.judged and self.n:

@@ -130,7 +130,6 @@ ATTACKS: tuple[Listed, ...] = (
         stands="a budget that counts every different question",
         where="differencing:demo",
         held=("servers", -1, "success"),
-        allowed=best_under(1.0),
     ),
     _listed(
         "averaging",
@@ -139,7 +138,6 @@ ATTACKS: tuple[Listed, ...] = (
         stands="stored answers, and a ledger that refuses",
         where="averaging:demo",
         held=("servers", -1, "success"),
-        allowed=best_under(1.0),
     ),
     _listed(
         "reconstruction",

@@ -1,8 +1,7 @@
-"""The page on streams: its Python runs, and its figures are those of the code."""
+"""The page on streams: its figures are those of the code."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import numpy as np
@@ -12,13 +11,6 @@ from discreet.tables.stream.root import Root
 from discreet.tables.stream.tree import best_tree
 
 PAGE = (Path(__file__).parents[3] / "docs" / "tables" / "stream.md").read_text()
-
-
-def test_the_python_runs():
-    blocks = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    assert blocks
-    for block in blocks:
-        exec(compile(block, "stream.md", "exec"), {})
 
 
 @pytest.mark.parametrize("size", [32, 365, 1024])

@@ -26,7 +26,7 @@ _NICE = 10
 def run(name: str, chosen: Mapping[str, str]) -> dict[str, Any]:
     """The attack on generated people: without protection, and with it where that is tried."""
     listed = next(each for each in ATTACKS if each.name == name)
-    if "epsilon" in chosen:
+    if "epsilon" in chosen and listed.allowed is not None:
         listed = replace(listed, allowed=best_under(float(chosen["epsilon"])))
     found = _found(listed, chosen)
     protected = _protected(listed, found)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 #: Days since a person came; the target came on the first. A question may stop at any of them.
-DAYS = 100
+DAYS = 365
 #: The class of the lecture: students, those of rich families, and both again when one has left.
 CLASS, RICH = 3_005, 202
 

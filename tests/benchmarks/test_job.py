@@ -1,0 +1,108 @@
+"""`./do bench all`: one that fails is reported and the rest go on; peers that cannot be made are dashes."""
+
+import os
+import re
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import job
+import peer
+import pytest
+from job import Benchmark
+from records import BELOW_LIMITS
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def bench(folder, name, text):
+    (folder / f"bench_{name}.py").write_text(text)
+    return Benchmark(name=name, limit_s=60, quick_s=60)
+
+
+def test_a_failing_benchmark_is_reported_and_the_rest_go_on(tmp_path):
+    mark = tmp_path / "ran"
+    listed = [
+        bench(tmp_path, "bad", "raise SystemExit(7)"),
+        bench(tmp_path, "worse", "import nothing_of_that_name"),
+        bench(tmp_path, "below", f"raise SystemExit({BELOW_LIMITS})"),
+        bench(tmp_path, "last", f"import sys; open({str(mark)!r}, 'w').write(' '.join(sys.argv[1:]))"),
+    ]
+    endings = job.run_all(listed, quick=True, folder=tmp_path)
+    assert [(ending.name, ending.good) for ending in endings] == [
+        ("bad", False),
+        ("worse", False),
+        ("below", False),
+        ("last", True),
+    ]
+    assert "FAILED, exit code 7" in str(endings[0]) and "FAILED" in str(endings[1])
+    assert "missed limits" in str(endings[2]) and "FAILED" not in str(endings[2])
+    assert mark.read_text() == "--quick"
+
+
+def test_one_that_hangs_is_stopped_with_all_that_it_started(monkeypatch):
+    """The benchmark's own child holds the end of a pipe, too: reading it ends when, and only when, both are gone."""
+    read, write = os.pipe()
+    os.set_inheritable(write, True)
+    monkeypatch.setattr(job.subprocess, "Popen", partial(subprocess.Popen, close_fds=False))
+    waits = "import time; time.sleep(600)"
+    script = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {waits!r}], close_fds=False); {waits}"
+    ending = job.run_one([sys.executable, "-c", script], "slow", 1.0)
+    os.close(write)
+    assert not ending.good and "not finished after 1 s" in str(ending)
+    with os.fdopen(read, "rb") as pipe:
+        assert pipe.read() == b""
+
+
+def test_what_has_no_quick_form_is_left_out_of_a_quick_run(tmp_path):
+    bench(tmp_path, "long", "raise SystemExit(1)")
+    assert job.run_all([Benchmark(name="long", limit_s=60)], quick=True, folder=tmp_path) == []
+
+
+@pytest.mark.parametrize(("good", "code"), [(True, 0), (False, 1)])
+def test_the_exit_code_says_whether_all_is_well(good, code, tmp_path, monkeypatch, capsys):
+    ending = job.Ending(name="sql", told="done" if good else "FAILED, exit code 7", good=good, wall_s=1, cpu_s=2)
+    monkeypatch.setattr(job, "run_all", lambda benchmarks, quick: [ending])
+    monkeypatch.setattr(job, "summarize", lambda quick: job.HERE / "RESULTS.md")
+    assert job.main(["--quick"]) == code
+    assert "sql" in capsys.readouterr().out
+
+
+def test_every_benchmark_is_in_the_list():
+    """And those that the comparison names have a quick form."""
+    files = {path.stem.removeprefix("bench_") for path in (ROOT / "benchmarks").glob("bench_*.py")}
+    assert {each.name for each in job.ALL} == files
+    quick = {each.name for each in job.ALL if each.quick_s is not None}
+    assert {"noise", "sql", "tables", "local", "synth", "lab", "ledger", "scale"} <= quick
+
+
+def test_a_peer_that_is_not_here_is_a_dash_with_its_reason(tmp_path, monkeypatch):
+    monkeypatch.setattr(peer, "ENVIRONMENTS", tmp_path)
+    with pytest.raises(peer.Silent, match="not made"):
+        peer.ask("opendp", "opendp_noise.py", {})
+    (tmp_path / "opendp.reason").write_text("cannot be installed here: no wheel\n")
+    with pytest.raises(peer.Silent) as why:
+        peer.ask("opendp", "opendp_noise.py", {})
+    dash = peer.silent("opendp", "noise", "Laplace", why.value)
+    assert (dash.outcome, dash.reason) == ("cannot", "cannot be installed here: no wheel")
+    assert dash.cpu_s is None and dash.version
+
+
+def test_a_peer_that_breaks_or_hangs_is_told_from_one_that_cannot():
+    def outcome(script, limit_s=60.0):
+        with pytest.raises(peer.Silent) as why:
+            peer.told([sys.executable, "-c", script], {}, limit_s=limit_s)
+        return why.value.outcome, why.value.reason
+
+    assert outcome("raise ValueError('no such law')") == ("failed", "ValueError: no such law")
+    assert outcome("print('no JSON')")[0] == "failed"
+    assert outcome("import time; time.sleep(600)", limit_s=0.3)[0] == "timed out"
+
+
+@pytest.mark.parametrize("name", sorted(peer.TITLES))
+def test_every_peer_is_pinned(name):
+    lock = (peer.LOCKS / f"{name}.txt").read_text()
+    wish = (peer.LOCKS / f"{name}.in").read_text().splitlines()[0]
+    package = re.sub(r"\[.*\]", "", wish.partition("==")[0]).lower().replace("_", "-")
+    assert f"{package}=={peer.version(name)} " in lock

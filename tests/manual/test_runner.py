@@ -1,0 +1,199 @@
+"""The runner can fail: what a page gets wrong is caught, and what chance decides is not."""
+
+import pytest
+
+from manual.masking import differs, masked
+from manual.pages import PageError, read
+from manual.runner import console_steps, into, run
+
+ANSWER = """disease         n
+allergy  3399 ± 6
+NULL        1 ± 6 ~
+
+± is noise: each exact number, taken alone, lies inside with 95% confidence; ~ marks numbers no larger than theirs.
+cost epsilon 0.5; epsilon 0.5 spent of epsilon 1.5. Release r-dylaivm2vigm7wmf, version 1.
+note: 1 of 5 numbers are no larger than the noise; a larger epsilon or wider groups would show more
+"""
+ASKED = 'discreet query "SELECT disease, count(*) AS n FROM patients GROUP BY disease" --epsilon 0.5'
+
+
+@pytest.fixture
+def page(tmp_path, monkeypatch):
+    """Runs a page of this text."""
+
+    def of(text):
+        path = tmp_path / "page.md"
+        path.write_text(text)
+        folder = tmp_path / "folder"
+        folder.mkdir(exist_ok=True)
+        monkeypatch.chdir(folder)
+        run(read(path), folder)
+
+    return of
+
+
+def fenced(language, text):
+    return f"```{language}\n{text}\n```\n"
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes"),
+    [
+        ("3399 ± 6", "-12 ± 6"),
+        ("1 ± 6 ~", "14 ± 6"),
+        ("r-dylaivm2vigm7wmf", "r-2222222222222222"),
+        ("; ~ marks numbers no larger than theirs", ""),
+        ("note: 1 of 5 numbers are no larger than the noise; a larger epsilon or wider groups would show more\n", ""),
+        ("disease         n", "disease n"),
+    ],
+)
+def test_chance_does_not_matter(was, becomes):
+    assert was in ANSWER
+    assert differs(ANSWER, ANSWER.replace(was, becomes), command=ASKED) is None
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes"),
+    [
+        ("disease   ", "illness   "),
+        ("cost epsilon 0.5", "cost epsilon 0.6"),
+        ("of epsilon 1.5", "of epsilon 15"),
+        ("version 1.", "version 2."),
+        ("3399 ± 6", "3399 ± 7"),
+        ("95% confidence", "90% confidence"),
+        ("allergy", "flu"),
+        ("NULL        1 ± 6 ~\n", ""),
+        ("Release r-dylaivm2vigm7wmf", "Release"),
+        ("spent", "left"),
+    ],
+)
+def test_words_columns_and_prices_do(was, becomes):
+    assert was in ANSWER
+    assert differs(ANSWER, ANSWER.replace(was, becomes), command=ASKED) is not None
+
+
+def test_an_ellipsis_is_any_text_and_any_lines():
+    assert differs("cost … spent\n…\nend", "cost 3 and 4 spent\none\ntwo\nend") is None
+    assert differs("cost … spent\n…\nend", "cost 3 and 4 left\none\nend") is not None
+    assert differs("first\n…", "second\n") is not None
+
+
+def test_notes_may_be_left_out_but_not_invented():
+    assert differs("answered", "note: discreet.toml has changed\nanswered") is None
+    assert differs("note: all is well\nanswered", "answered") is not None
+
+
+def test_digests_times_and_paths_are_masked():
+    assert masked("head 3fa9c1d2e4b5a6f7 at 2026-11-16T05:56:02Z in /tmp/x/y") == masked(
+        "head 00ff11ee22dd33cc at 2027-01-01T00:00:00Z in /home/me/there"
+    )
+    assert masked("delta 1e-06, rho 0.3") == "delta 1e-06, rho #"
+
+
+def test_json_is_compared_as_data():
+    command = "discreet version --json"
+    assert differs('{\n "version": "0.1.0"\n}', '{"version": "0.1.0"}', command=command) is None
+    assert differs('{"verzion": "0.1.0"}', '{"version": "0.1.0"}', command=command) is not None
+    assert differs('{"cost": {"epsilon": 0.5}}', '{"cost": {"epsilon": 0.6}}', command=command) is not None
+    assert differs('{"value": 17, "cached": true}', '{"value": 19, "cached": true}', command=command) is None
+    assert differs('{"value": 17, "cached": true}', '{"value": 19, "cached": false}', command=command) is not None
+
+
+def test_a_good_page_runs(page):
+    page(
+        "<!-- world: clinic -->\n"
+        + fenced("console", "$ discreet init --epsilon 3\nmade discreet.toml and its ledger\nnext: discreet add FILE")
+        + "<!-- file: numbers.py -->\n"
+        + fenced("python", "print(2 + 2)")
+        + fenced("console", "$ python numbers.py\n5\n$ ls\n…\nnumbers.py\n…")
+        + fenced("python", "four = 4")
+        + fenced(
+            "pycon", ">>> four == 4\nTrue\n>>> 1 / 0\nTraceback (most recent call last):\n    ...\nZeroDivisionError: …"
+        )
+        + "<!-- exit: 2 -->\n"
+        + fenced("console", "$ discreet version\n$ discreet nothing")
+        + "<!-- not run: it serves until Ctrl-C -->\n"
+        + fenced("console", "$ discreet serve")
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        fenced("console", "$ discreet version\nnot what it prints"),
+        fenced("console", "$ discreet nothing"),
+        "<!-- exit: 3 -->\n" + fenced("console", "$ discreet version"),
+        fenced("console", "$ rm -r folder"),
+        fenced("console", "$ discreet version | cat"),
+        fenced("console", "discreet version"),
+        fenced("python", "raise ValueError"),
+        fenced("python", "raise SystemExit"),
+        fenced("pycon", ">>> 'four'\n'five'"),
+        fenced("pycon", ">>> 1 / 0"),
+        fenced("pycon", ">>> four = 4\n>>> four\n"),
+        fenced("toml", "a = "),
+        "<!-- let RELEASE = last release -->\n" + fenced("console", "$ discreet again RELEASE --epsilon 1"),
+        "<!-- file: ../outside -->\n" + fenced("text", "words"),
+    ],
+)
+def test_what_does_not_happen_is_caught(page, text):
+    with pytest.raises(PageError):
+        page(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<!-- not run: -->\n" + fenced("console", "$ discreet serve"),
+        "<!-- not run -->\n" + fenced("console", "$ discreet serve"),
+        fenced("text", "$ discreet version"),
+        fenced("text", ">>> 2 + 2"),
+        fenced("", "anything"),
+        fenced("bash", "discreet version"),
+        "words\n\n    discreet version\n",
+        "words\n\n    $ discreet version\n",
+        "<!-- exit: 3 -->\n\nwords\n",
+        "<!-- exit: three -->\n" + fenced("console", "$ discreet version"),
+        "<!-- notrun: it serves -->\n" + fenced("console", "$ discreet version"),
+        "```console\n$ discreet version\n",
+        "<!-- world: nowhere -->\n",
+    ],
+)
+def test_nothing_hides_from_the_runner(page, text):
+    with pytest.raises(PageError):
+        page(text)
+
+
+def test_a_name_stands_for_what_was_printed_last(page):
+    page(
+        fenced("python", "print('Release r-aaaaaaaaaaaaaaaa')\nprint('Release r-bbbbbbbbbbbbbbbb')")
+        + "<!-- let RELEASE = last release -->\n"
+        + fenced("python", "assert 'RELEASE' == 'r-' + 'b' * 16\nprint('r-cccccccccccccccc')")
+        + fenced("python", "assert 'RELEASE' == 'r-' + 'b' * 16")
+    )
+
+
+def test_a_survey_is_found_again_by_its_name(page):
+    page(
+        fenced(
+            "console",
+            '$ discreet init\n$ discreet survey new "Did you?" --choices yes,no --epsilon 1\nmade survey abcdefghij: Did you?\n…',
+        )
+        + "<!-- let SURVEY = last survey -->\n"
+        + fenced(
+            "console", "$ discreet survey list\nid question protocol epsilon reports\nSURVEY Did you? response 1 0"
+        )
+    )
+
+
+def test_sections_replace_those_of_their_name(tmp_path):
+    path = tmp_path / "a.toml"
+    path.write_text("[one]\na = 1\nb = 2\n\n[two]\nc = 3\n")
+    into(path, "[one]\na = 9\n\n[three]\nd = 4\n")
+    assert path.read_text() == "[one]\na = 9\n\n[two]\nc = 3\n\n[three]\nd = 4\n"
+    with pytest.raises(PageError):
+        into(path, "a = 1\n")
+
+
+def test_long_commands_go_on_in_the_next_line():
+    assert console_steps("$ discreet a \\\n    b\nshown\n") == [("discreet a b", "shown\n")]

@@ -1,0 +1,125 @@
+"""The site builds, every page has its place, every link and anchor leads somewhere, and nothing is fetched from elsewhere."""
+
+import re
+import shutil
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from manual import site
+from manual.pages import ROOT, name_of, pages
+
+OUTER = [ROOT / name for name in ("CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "benchmarks/RESULTS.md")]
+
+
+class Fetched(HTMLParser):
+    """What a page makes a browser fetch; a link that a reader may follow is none of it."""
+
+    def __init__(self):
+        super().__init__()
+        self.found = []
+
+    def handle_starttag(self, tag, attributes):
+        told = dict(attributes)
+        address = told.get("src") or (told.get("href") if tag == "link" else None) or ""
+        loads = tag in ("link", "script", "img", "iframe", "source") and told.get("rel") != "canonical"
+        if loads and re.match(r"(https?:)?//", address):
+            self.found.append(address)
+
+
+def fetched(text):
+    parser = Fetched()
+    parser.feed(text)
+    return parser.found
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The site, built in a folder of its own by the very command."""
+    folder = tmp_path_factory.mktemp("site")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(site, "STAGE", folder / "stage")
+        patch.setattr(site, "SITE", folder / "site")
+        assert site.main() == 0
+    yield folder / "site"
+    shutil.rmtree(folder)
+
+
+@pytest.mark.timeout(1800)
+def test_the_site_fetches_nothing_from_elsewhere(built):
+    found = {path: fetched(path.read_text()) for path in built.rglob("*.html")}
+    assert len(found) > 80
+    assert {path: addresses for path, addresses in found.items() if addresses} == {}
+    assert (built / "index.html").exists() and (built / "reference" / "verbs.html").exists()
+    for sheet in built.rglob("*.css"):
+        assert not re.search(r"url\(\s*[\"']?https?://|@import\s+[\"']?https?://", sheet.read_text())
+
+
+@pytest.mark.timeout(1800)
+def test_comments_of_the_tests_are_not_in_the_site(built):
+    for path in built.rglob("*.html"):
+        assert not re.search(r"<!-- (world|not run|file|into|exit|let)\b", path.read_text()), path
+
+
+def test_what_would_be_fetched_is_seen():
+    assert fetched('<script src="https://cdn.example/x.js"></script><link rel=stylesheet href=//fonts.example/a>') != []
+    assert fetched('<a href="https://example.org">x</a><img src="a.png"><script src="assets/x.js"></script>') == []
+
+
+def slugs(text):
+    """Anchors of a page's headings, as the site and GitHub make them."""
+    found = set()
+    for code, part in site.parts(text):
+        for heading in [] if code else re.findall(r"^#{1,6} (.*)$", part, re.MULTILINE):
+            plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()
+            found.add(re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", plain.replace("`", "")).strip()))
+    return found
+
+
+@pytest.mark.parametrize("page", [*pages(), *OUTER], ids=name_of)
+def test_links_between_pages_lead_somewhere(page):
+    prose = "".join(text for code, text in site.parts(page.read_text()) if not code)
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose):
+        if "://" in target or target.startswith("mailto:"):
+            continue
+        path, _, anchor = target.partition("#")
+        other = (page.parent / path).resolve() if path else page
+        assert other.exists(), target
+        assert not anchor or other.suffix != ".md" or anchor in slugs(other.read_text()), target
+    for path in re.findall(r"`((?:src|docs|tests|benchmarks|examples|verify|manual)/[\w./-]+)`", prose):
+        assert (ROOT / path).exists(), path
+
+
+@pytest.mark.parametrize("page", pages(), ids=name_of)
+def test_a_page_has_one_title_and_no_deep_headings(page):
+    prose = "\n".join(text for code, text in site.parts(page.read_text()) if not code)
+    assert len(re.findall(r"^# ", prose, re.MULTILINE)) == 1
+    assert not re.search(r"^####", prose, re.MULTILINE)
+
+
+def test_a_page_without_a_place_is_missed():
+    with pytest.raises(site.Broken, match=r"planted\.md"):
+        site.check_nav([*site._places([{"A": "index.md"}]), "planted.md"])
+
+
+def test_a_link_that_leads_nowhere_is_missed(tmp_path):
+    page = ROOT / "docs" / "scale.md"
+    assert site.staged(page, "scale.md", {page: "scale.md"}, {})
+    planted = Path(tmp_path / "planted.md")
+    planted.write_text("[gone](nowhere.md)\n")
+    with pytest.raises(site.Broken, match="leads nowhere"):
+        site.staged(planted, "planted.md", {}, {})
+
+
+def test_links_out_of_the_manual_become_words_or_pages(tmp_path):
+    sources = {ROOT / "SECURITY.md": "project/security.md", ROOT / "docs" / "scale.md": "scale.md"}
+    planted = ROOT / "docs" / "tables" / "planted.md"
+    text = "<!-- world: clinic -->\n[who](../../SECURITY.md#x), [code](../../src/discreet), [far](../scale.md)\n```text\n[a](b)\n```\n"
+
+    class Read(type(planted)):
+        def read_text(self, *_):
+            return text
+
+    told = site.staged(Read(planted), "tables/planted.md", sources, {})
+    assert told == "[who](../project/security.md#x), code, [far](../scale.md)\n```text\n[a](b)\n```\n"

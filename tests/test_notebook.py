@@ -1,0 +1,318 @@
+"""Faces in a notebook: self-contained and escaped, free, and never an exception."""
+
+import json
+import re
+import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import clinic
+import discreet
+from discreet import notebook
+from discreet.api import Project
+from discreet.client import Remote
+from discreet.graph.model.document import GraphModel
+from discreet.lab.evidence import Evidence
+from discreet.release import ReleaseColumn, Spending
+from discreet.standing import Standing
+from discreet.synth.model import Card, Model
+
+HOSTILE = '<script>alert(1)</script>" onload=x &amp; {{x}} <style>'
+COUNT = "SELECT disease, count(*) AS n FROM patients GROUP BY disease"
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """A clinic whose budget holds everything that is asked here."""
+    found = clinic.make(tmp_path_factory.mktemp("clinic"), budget="{ epsilon = 10000 }")
+    assert found.ledger  # opened now, while its anchor is where the module's worlds keep theirs
+    return found
+
+
+@pytest.fixture(scope="module")
+def release(project):
+    return project.sql(COUNT).ask(epsilon=50)
+
+
+@pytest.fixture(scope="module")
+def model(project):
+    return project.synthesize("patients", epsilon=50, model="mst", columns=["age", "sex", "disease"])
+
+
+def evidence(**changes):
+    told = {"attack": "a", "success": 0.9, "chance": 0.5, "n": 100, "seconds": 1.0, "interval": (0.8, 0.95)}
+    return Evidence(**{**told, **changes})
+
+
+def budget(**changes):
+    paid, left = (
+        Spending(epsilon=Fraction(1, 3), delta=Fraction(0)),
+        Spending(epsilon=Fraction(2, 3), delta=Fraction(0)),
+    )
+    told = {
+        "population": "patients",
+        "limit": Spending(epsilon=Fraction(1), delta=Fraction(0)),
+        "spent": paid,
+        "remaining": left,
+        "events": 3,
+        "by_analyst": {},
+        "accounting": "either",
+        "counts": 7,
+        "largest_question": Fraction(2, 3),
+    }
+    return Standing(**{**told, **changes})
+
+
+def read(html):
+    """The face as a tree, after what holds for all: one element, nothing that runs, nothing from outside."""
+    tree = ElementTree.fromstring(html)
+    assert tree.tag == "div" and tree.get("class") == "discreet"
+    known = {
+        "div",
+        "style",
+        "p",
+        "pre",
+        "table",
+        "thead",
+        "tbody",
+        "tr",
+        "th",
+        "td",
+        "span",
+        "svg",
+        "rect",
+        "path",
+        "title",
+        "details",
+        "summary",
+    }
+    plain = {"class", "scope", "width", "height", "viewBox", "role", "x", "y", "rx", "d"}
+    for each in tree.iter():
+        assert each.tag in known and set(each.attrib) <= plain, each.tag
+    assert not re.search(r"url\(|@import|://", html)
+    html.encode("utf-8")
+    return tree
+
+
+def text(tree):
+    return "\n".join("".join(each.itertext()) for each in tree if each.tag != "style")
+
+
+def rows(tree):
+    return [["".join(cell.itertext()) for cell in row] for row in tree.iter("tr")]
+
+
+def test_a_release_shows_numbers_with_their_noise_and_what_they_cost(release):
+    tree = read(release._repr_html_())
+    head, *body = rows(tree)
+    assert [cell for cell in head if cell] == ["disease", "n"]
+    assert [row[0] for row in body] == ["allergy", "flu", "measles", "mumps", "NULL"]
+    assert all(row[1] == release.shown(place, 1) and " ± " in row[1] for place, row in enumerate(body))
+    assert "lies inside at 95%" in text(tree) and f"Release {release.id} of patients, version 1" in text(tree)
+    assert "cost epsilon 50; epsilon 50 spent" in text(tree)
+    assert len(list(tree.iter("svg"))) == 5  # each number is drawn
+
+
+def test_numbers_no_larger_than_their_noise_are_grey_and_others_are_not(project):
+    found = project.sql("SELECT age < 50 AS young, count(*) AS n FROM patients GROUP BY 1").ask(epsilon=50)
+    rest = tuple((key, 0 if key is None else n) for key, n in found.rows)
+    tree = read(replace(found, rows=rest)._repr_html_())
+    grey = {row[0].text: "discreet-drowned" in row[1].get("class") for row in tree.find("table/tbody")}
+    assert grey == {"true": False, "false": False, "NULL": True}
+    assert "grey numbers are no larger than theirs" in text(tree)
+    assert "grey" not in text(
+        read(replace(found, rows=found.rows[:2], reread=lambda _: found.interval()[:2])._repr_html_())
+    )
+
+
+def test_a_stored_answer_is_free_and_says_so(project, release):
+    assert "stored answer, bought for epsilon 50, free now" in text(
+        read(project.sql(COUNT).ask(epsilon=1)._repr_html_())
+    )
+    assert "derived answer, free" in text(read(replace(release, derived=True)._repr_html_()))
+
+
+def test_many_rows_are_cut_and_counted(project):
+    tree = read(project.histogram("patients", "age").ask(epsilon=50)._repr_html_())
+    assert len(tree.find("table/tbody")) == notebook.MOST_ROWS
+    assert "… and 81 more rows" in text(tree)
+
+
+def test_a_question_shows_its_price_only_once_it_was_explained(project):
+    question = project.sql("SELECT sex, count(*) AS n FROM patients GROUP BY sex")
+    assert "Not priced yet" in text(read(question._repr_html_()))
+    question.explain(epsilon="0.5")
+    tree = read(question._repr_html_())
+    assert "would have cost epsilon 0.5." in text(tree) and "Noise at 95%: n ± 6." in text(tree)
+    assert tree.find("pre").text == question.asked.text
+    question.explain(epsilon=2)
+    assert "would have cost epsilon 2." in text(read(question._repr_html_()))  # the last one
+
+
+def test_an_explanation_says_all_that_its_text_says(project):
+    told = project.sql(COUNT).explain(epsilon=3)
+    said = " ".join("".join(read(told._repr_html_()).itertext()).split())
+    for line in str(told).splitlines():
+        assert " ".join(line[10:].split()) in said
+    assert str(told).startswith("costs     ") and "\nruns      SELECT" in str(told)
+
+
+def test_looking_is_free_and_asks_nothing(tmp_path, monkeypatch):
+    found = clinic.make(tmp_path)
+    question = found.sql(COUNT)
+    before = clinic.rows_of_ledger(tmp_path)
+    with monkeypatch.context() as patch:
+        for name in ("guarantee", "version", "known_version", "asker", "about", "sql"):
+            patch.setattr(Project, name, lambda *_, name=name, **__: pytest.fail(f"{name} was called"))
+        assert "Not priced yet" in question._repr_html_() and "SELECT" in repr(question)
+    release = question.ask(epsilon="0.5")
+    faces = [release, question, found.budget(), found.synthesize("patients", epsilon="0.1")]
+    after = clinic.rows_of_ledger(tmp_path)
+    for each in faces:
+        read(each._repr_html_())
+        assert each._repr_html_() == each._repr_html_()
+    assert clinic.rows_of_ledger(tmp_path) == after > before
+
+
+def test_a_question_to_a_server_sends_nothing():
+    question = Remote(wire=None).sql(f"SELECT count(*) FROM t WHERE x = '{HOSTILE}'")
+    tree = read(question._repr_html_())
+    assert HOSTILE in text(tree) and "Not priced yet" in text(tree)
+    assert len(repr(question)) < 120
+
+
+def test_a_budget_is_a_bar_rounded_to_the_safe_side():
+    tree = read(budget(by_analyst={HOSTILE: Spending(epsilon=Fraction(1, 3), delta=Fraction(0))})._repr_html_())
+    assert "epsilon 0.333334 of 1 spent, 0.666666 left; about 7 more counts of everybody within 50." in text(tree)
+    _, filled = tree.find("svg").findall("rect")
+    assert filled.get("width") == "133.3"
+    assert [HOSTILE, "0.333334"] in rows(tree)
+    assert "pure differential privacy" in text(tree)
+    nothing = Spending(epsilon=None, delta=Fraction(0))
+    assert "epsilon ? of 1 spent" in text(read(budget(spent=nothing)._repr_html_()))
+
+
+def test_a_model_says_what_it_is_good_for(model):
+    tree = read(model._repr_html_())
+    assert re.search(r"mst model of patients: about [\d,]+ rows, epsilon 50", text(tree))
+    head, *body = rows(tree)
+    assert head == ["tables of", "good", "partly", "poor", "not measured"]
+    assert [(row[0], sum(map(int, row[1:]))) for row in body] == [("single columns", 3), ("pairs", 3), ("threes", 1)]
+    assert "Rely on: " in text(tree) and model.card.release in text(tree)
+
+
+def test_a_wide_model_and_an_empty_one_are_drawn_at_once(model, monkeypatch):
+    monkeypatch.setattr("discreet.synth.face.MOST_TABLES", 6)
+    monkeypatch.setattr("discreet.synth.face.marginals", lambda _: pytest.fail("all tables were judged"))
+    assert "3 columns are modelled" in text(read(model._repr_html_()))
+    card = Card(kind="random", table=HOSTILE, version=1, unit="row", warnings=(HOSTILE,))
+    bare = replace(model, measured=(), card=card)
+    assert "say nothing of the data" in text(read(bare._repr_html_())) and HOSTILE in text(read(bare._repr_html_()))
+
+
+def test_a_model_of_a_network_has_a_face(tmp_path):
+    (tmp_path / "friends.csv").write_text("from,to\n" + "".join(f"{n},{(n * 7 + 1) % 200}\n" for n in range(200)))
+    found = discreet.init(tmp_path, epsilon=1000)
+    found.add(tmp_path / "friends.csv")
+    made = found.graph("friends").synth(epsilon=100)
+    assert isinstance(made, GraphModel)
+    assert f"{made.edges:,} edges" in text(read(made._repr_html_())) and len(repr(made)) < 120
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, "It surely does better than chance."),
+        ({"bound": 0.95}, "Within the claimed guarantee, as far as n tells."),
+        ({"bound": 0.6}, "It surely does better than the claimed guarantee."),
+        ({"judged": False}, "that cannot be judged"),
+        ({"n": 0}, "there was nothing to try it on"),
+        ({"attack": HOSTILE, "story": (HOSTILE,)}, HOSTILE),
+    ],
+)
+def test_evidence_stands_beside_chance_and_bound(changes, said):
+    tree = read(evidence(**changes)._repr_html_())
+    assert said in text(tree)
+    shares = {row[0]: row[1] for row in rows(tree)[1:]}
+    wanted = {"success": "90.0%", "chance": "50.0%"} | (
+        {"the most under the claim": f"{changes.get('bound', 0):.1%}"} if "bound" in changes else {}
+    )
+    assert shares == ({} if changes.get("n") == 0 else wanted)
+
+
+def test_hostile_names_and_values_are_words(release):
+    columns = (ReleaseColumn(name=HOSTILE, kind="key"), ReleaseColumn(name="<b>\x1b[2J\ud800\u202en", kind="noisy"))
+    keys = (HOSTILE, "a\x00b", "\ud83d", "</td></table>", "x" * 5000)
+    bad = replace(
+        release,
+        table=HOSTILE,
+        columns=columns,
+        rows=tuple((key, row[1]) for key, row in zip(keys, release.rows, strict=True)),
+        warnings=(HOSTILE,),
+    )
+    tree = read(bad._repr_html_())
+    head, first, *rest = rows(tree)
+    assert head[:2] == [HOSTILE, "<b>\ufffd[2J\ufffd\ufffdn"] and first[0] == HOSTILE
+    assert [row[0] for row in rest] == ["a\ufffdb", "\ufffd", "</td></table>", "x" * 200 + "…"]
+    assert text(tree).count(HOSTILE) == 4
+
+
+@pytest.mark.parametrize(
+    "drawn", [(float("nan"), 0.0, 1.0), (0.0, float("-inf"), 1.0), (1e308, -1e308, 1e308), (0.0, 0.0, 0.0)]
+)
+def test_what_cannot_be_drawn_is_not(drawn):
+    cell = notebook.Cell(text="1", number=True, drawn=drawn)
+    assert "<svg" not in notebook.table(["n"], [[cell], [cell]])
+
+
+def test_a_face_never_raises(release):
+    def broken(*_):
+        raise RuntimeError("secret")
+
+    face = replace(release, reread=broken)._repr_html_()
+    assert face == f"<pre>{notebook.words(repr(release))}</pre>"
+    assert notebook.face(broken, broken) == "<pre>there is nothing to show</pre>"
+    assert notebook.face(lambda: iter([1]), lambda: "<x>") == "<pre>&lt;x&gt;</pre>"  # type: ignore[list-item]
+
+
+def test_plain_reprs_are_short(project, release, model):
+    found = [release, project.sql(COUNT), project.sql(f"{COUNT} HAVING {' AND '.join(['count(*) > 1'] * 40)}")]
+    for each in (*found, project.budget(), model, evidence()):
+        assert len(repr(each)) < 140 and "\n" not in repr(each) and repr(each).startswith("<")
+    assert repr(budget()) == "<Budget of patients: epsilon 0.333334 of 1 spent, 0.666666 left>"
+
+
+def test_colours_follow_the_notebook_light_or_dark(release):
+    style = read(release._repr_html_()).find("style").text
+    assert "prefers-color-scheme:dark" in style and "data-jp-theme-light=false" in style and ".vscode-dark" in style
+
+
+#: XML, in which the faces are read here, has no word for the others; HTML does.
+LETTERS = st.text(st.characters(exclude_characters="\ufffe\uffff\r"))
+
+
+@given(LETTERS)
+def test_words_come_out_as_they_went_in_but_for_what_cannot_be_seen(said):
+    seen = ElementTree.fromstring(f"<p title='{notebook.words(said)}'>{notebook.words(said)}</p>")
+    assert len(seen.text or "") == len(said)
+    assert all(shown in (letter, "\ufffd") for shown, letter in zip(seen.text or "", said, strict=True))
+    json.dumps(notebook.words(said)).encode("utf-8")
+
+
+@given(st.lists(st.tuples(LETTERS, st.floats(), st.floats(), st.floats(), st.booleans()), max_size=5), LETTERS)
+def test_any_table_is_well_formed(given_rows, head):
+    cells = [
+        [notebook.Cell(text=said, number=flag, drowned=flag, drawn=(value, low, high))]
+        for said, value, low, high, flag in given_rows
+    ]
+    tree = read(notebook.face(lambda: [notebook.table([head], cells)], lambda: ""))
+    assert len(tree.find("table/tbody") if cells else []) == len(cells)
+
+
+def test_models_that_were_saved_have_the_same_face(model, tmp_path):
+    model.save(tmp_path / "model.json")
+    assert Model.load(tmp_path / "model.json")._repr_html_() == model._repr_html_()

@@ -1,0 +1,107 @@
+"""The independent checker: it proves what the product makes, and calls every forgery broken."""
+
+import ast
+import io
+import json
+import sys
+import tokenize
+
+import pytest
+
+from verify import world
+from verify.forging import changes, checker, signed_again, verdicts
+
+#: Bundles are made once for all tests of this folder, by whichever comes first.
+pytestmark = pytest.mark.timeout(300)
+
+#: What the checker leaves open, by the line that says so; the rest must be proved to the last line.
+LEFT = dict.fromkeys(
+    [
+        "rows: average",
+        "rows: deviation",
+        "rows: quantile",
+        "rows: quantiles",
+        "persons: per person",
+        "persons: counted",
+    ],
+    "numbers",
+) | {"persons: days": "sensitivity"}
+NAMES = [*(f"rows: {name}" for name in world.ROWS), *(f"persons: {name}" for name in world.PERSONS)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_the_product_makes_is_proved(name, bundles, tmp_path):
+    done = world.recheck(world.written(bundles[name], tmp_path / "out"))
+    lines = done.stdout.splitlines()
+    left = [line.split()[:2] for line in lines[:-1] if not line.startswith("proved ")]
+    assert left == ([["open", LEFT[name]]] if name in LEFT else []), done.stdout
+    assert done.returncode == (1 if name in LEFT else 0)
+    assert len(lines) == 11 and lines[-1].startswith("No checker can prove")
+
+
+def test_a_public_table_that_is_not_here_stays_open(bundles):
+    found = verdicts(bundles["persons: public"])
+    assert {name for name, verdict in found.items() if verdict != "proved"} == {"sensitivity"}
+    assert found["sensitivity"] == "open"
+
+
+def test_mechanisms_are_those_that_the_names_say(bundles):
+    kinds = {name: {step["kind"] for step in _steps(files)} for name, files in bundles.items()}
+    assert kinds["persons: top"] == {"top-k", "noise"} and kinds["rows: discovered"] == {"threshold"}
+    assert kinds["rows: quantiles"] == {"quantile", "noise"} and kinds["rows: discovered sums"] == {
+        "threshold",
+        "noise",
+    }
+
+
+def _steps(files):
+    proof = json.loads(files["proof.json"])
+    return proof["measured"][proof["release"]]
+
+
+def test_it_needs_nothing_but_the_standard_library_and_stays_small():
+    lines, own = 0, {"ed25519", "measured", "relation"}
+    for path in sorted(world.CHECKER.parent.glob("*.py")):
+        tree = ast.parse(path.read_text())
+        for node in ast.walk(tree):
+            names = [each.name for each in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module] if isinstance(node, ast.ImportFrom) else []
+            assert all(name.split(".")[0] in sys.stdlib_module_names | own for name in names), (path.name, names)
+            assert not (isinstance(node, ast.Name) and node.id in {"eval", "exec", "compile", "__import__", "open"})
+        lines += len(_code(path.read_text(), tree))
+    assert lines <= 740
+
+
+def _code(text, tree):
+    """The lines that do something: no blank ones, comments or docstrings."""
+    quiet = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+    tokens = [token for token in tokenize.generate_tokens(io.StringIO(text).readline) if token.type not in quiet]
+    found = {line for token in tokens for line in range(token.start[0], token.end[0] + 1)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node) is not None:
+            found -= set(range(node.body[0].lineno, node.body[0].end_lineno + 1))
+    return found
+
+
+#: Bundles that together have every part that a proof can have.
+FORGED = ["rows: sum", "rows: quantiles", "rows: sets", "rows: discovered", "persons: person join", "persons: top"]
+
+
+#: Of a person's rows at least 1 is counted, and so at least 0: a derivation from either is one.
+COUNTED = ("terms", "low", 0)
+
+
+@pytest.mark.parametrize("name", [*FORGED, "persons: per person"])
+def test_every_change_of_a_proof_is_seen(name, bundles, monkeypatch):
+    """Every leaf changed, every part taken out; signed again, so that only the rules can tell."""
+    files = bundles[name]
+    monkeypatch.setattr(checker(), "signed", lambda *_: True)  # each is signed; the signature has tests of its own
+    tried = 0
+    for path, changed in changes(json.loads(files["proof.json"])):
+        found = verdicts(signed_again(files, proof=lambda _, changed=changed: changed))
+        if path[0] == "shown" and path[-1] == "taken out":  # who says less has less proved
+            assert found.get("numbers", "broken") != "proved", path
+        elif path[-2:] != COUNTED[-2:] or name != "persons: per person":
+            assert "broken" in found.values(), path
+        tried += 1
+    assert tried > 150

@@ -1,0 +1,102 @@
+"""A bundle comes from anybody: whatever its files hold, the checker says a sentence and ends."""
+
+import base64
+import importlib
+import json
+import random
+import zlib
+
+import pytest
+
+from verify import world
+from verify.forging import checker, signed_again, verdicts
+
+#: Bundles are made once for all tests of this folder, by whichever comes first.
+pytestmark = pytest.mark.timeout(300)
+
+
+def deep(levels):
+    return '{"of":' * levels + "1" + "}" * levels
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"", b"[]", b"{}", b"null", b"\xff\xfe", b"{" * 100_000, deep(50_000).encode(), b'{"files": 3}', b"9" * 10_000,
+        b'{"files": {}, "files": {}}', b'{"format": NaN}', b'{"files": {}, "key": "zz", "signature": "zz"}',
+    ],
+)  # fmt: skip
+def test_a_strange_manifest(content, tmp_path):
+    (tmp_path / "manifest.json").write_bytes(content)
+    assert world.recheck(tmp_path).returncode in (2, 3)
+
+
+def test_no_bundle(tmp_path):
+    (tmp_path / "file").write_text("x")
+    for where in (tmp_path, tmp_path / "file", tmp_path / "nothing"):
+        done = world.recheck(where)
+        assert done.returncode == 3 and done.stdout == "" and "there is no bundle" in done.stderr
+    assert world.recheck(tmp_path, "--more").returncode == 3
+
+
+@pytest.mark.parametrize("name", ["plan.json", "proof.json", "data.json", "card.yaml"])
+@pytest.mark.parametrize("content", [b"", b"[]", b"{}", b"\xff", b'{"a":1,"a":1}', deep(50_000).encode(), b"[NaN]"])
+def test_strange_documents_that_are_signed(name, content, bundles):
+    found = verdicts(signed_again(bundles["rows: sum"] | {name: content}))
+    assert "broken" in found.values()
+
+
+def test_files_that_are_missing_changed_or_too_many(bundles, tmp_path):
+    files = bundles["rows: count"]
+    for name in files:
+        few = world.written({key: value for key, value in files.items() if key != name}, tmp_path / f"no {name}")
+        assert world.recheck(few).returncode == (3 if name == "manifest.json" else 2)
+    assert verdicts(files | {"more.txt": b"x"})["files"] == "broken"
+    assert verdicts(files | {"data.csv": files["data.csv"] + b" "}) == {"files": "broken"}
+    folder = world.written(files, tmp_path / "link")
+    (folder / "data.csv").unlink()
+    (folder / "data.csv").symlink_to(folder / "data.json")
+    assert world.recheck(folder).returncode == 2
+    strange = verdicts(signed_again(files | {"\x1b[2J.txt": b"x"}))
+    assert strange["files"] == "proved"  # it is signed, and nobody prints it
+
+
+def test_whatever_stands_in_a_document_gives_a_sentence(bundles, monkeypatch):
+    """Leaves and branches exchanged for what does not belong there, many at a time: never an exception."""
+    monkeypatch.setattr(checker(), "signed", lambda *_: True)
+    chance = random.Random(11)
+    strange = [None, True, -1, 0, 10**400, 1.5, "", "1/0", "x" * 5000, [], {}, [[]], {"kind": "together", "events": []}]
+
+    def mixed(data):
+        if chance.random() < 0.02:
+            return chance.choice(strange)
+        if isinstance(data, dict):
+            return {key: mixed(value) for key, value in data.items()}
+        return [mixed(each) for each in data] if isinstance(data, list) else data
+
+    for name in ("rows: sum", "rows: quantiles", "rows: discovered", "persons: person join", "persons: top"):
+        for _ in range(30):
+            document = chance.choice(["plan", "proof", "data"])
+            found = verdicts(signed_again(bundles[name], **{document: mixed}))
+            assert set(found.values()) <= {"proved", "open", "broken"}
+
+
+def test_a_strategy_that_unpacks_to_very_much_is_left():
+    checker()
+    measured, relation = importlib.import_module("measured"), importlib.import_module("relation")
+    bomb = {"type": "<i1", "data": base64.b64encode(zlib.compress(bytes(2**24))).decode()}
+    assert len(measured.numbers(bomb)) == measured.MOST_CELLS
+    for strange in (b"not compressed", zlib.compress(bytes(3))):
+        with pytest.raises(relation.Broken):
+            measured.numbers({"type": "<i8", "data": base64.b64encode(strange).decode()})
+    with pytest.raises(relation.Open):
+        measured.norms({"kind": "identity", "size": 10**12})
+    with pytest.raises(relation.Open):
+        measured.norms({"kind": "product", "factors": [{"kind": "identity", "size": 10**5}] * 3})
+
+
+def test_json_says_the_same(bundles, tmp_path):
+    folder = world.written(bundles["rows: average"], tmp_path / "out")
+    told = json.loads(world.recheck(folder, "--json").stdout)
+    assert told["exit"] == 1 and [each["name"] for each in told["checks"] if each["verdict"] == "open"] == ["numbers"]
+    assert "noise was drawn" in told["not_proved"]

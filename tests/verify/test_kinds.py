@@ -1,0 +1,123 @@
+"""Releases of every other kind: measured again, counted double, with Gaussian noise, in a batch; tables and models."""
+
+import json
+
+import pytest
+
+import clinic
+from discreet.bundle import make
+from verify import world
+from verify.conftest import state_in
+from verify.forging import signed_again, verdicts, worst
+from verify.test_forgeries import at
+
+#: Bundles are made once for all tests of this folder, by whichever comes first.
+pytestmark = pytest.mark.timeout(300)
+
+COUNT = "SELECT sex, count(*) AS n FROM patients GROUP BY sex"
+
+
+def test_gaussian_noise_before_and_after_an_exact_total(tmp_path):
+    """Two bundles of one release: an exact total that its owner publishes makes it count four times, in rho."""
+    extra = 'accounting = "zcdp"\ninvariants = ["*"]'
+    zcdp = clinic.make(tmp_path / "p", budget="{ epsilon = 50.0, delta = 1e-4 }", extra=extra)
+    release = zcdp.sql(COUNT).ask(epsilon=0.5)
+    before = make.bundle(zcdp, release.id)
+    assert set(verdicts(before).values()) == {"proved"}
+    zcdp.ledger.invariant("patients", 1, words="rows in all")
+    after = make.bundle(zcdp, release.id)
+    assert set(verdicts(after).values()) == {"proved"}
+    told = [json.loads(files["proof.json"])["total"]["rho"] for files in (before, after)]
+    assert told == ["1/8", "1/2"]
+    lie = at("doubled", to=False)
+    assert verdicts(signed_again(after, plan=lie))["losses"] == "broken"
+    assert verdicts(signed_again(after, plan=lie, proof=lie))["losses"] == "broken"
+    keys = zcdp.sql("SELECT note, count(*) AS n FROM patients GROUP BY note").ask(epsilon=0.5)
+    assert set(verdicts(make.bundle(zcdp, keys.id)).values()) == {"proved"}
+
+
+def test_measured_again(projects):
+    project, _, state = projects
+    with state_in(state):
+        first = project.sql("SELECT count(*) AS n FROM patients WHERE age > 20").ask(epsilon=0.5)
+        files = make.bundle(project, project.again(first.id, epsilon=0.25).id)
+    found = verdicts(files)
+    assert {name for name, verdict in found.items() if verdict != "proved"} == {"numbers"}  # a mean of two
+    proof = json.loads(files["proof.json"])
+    assert proof["total"]["epsilon"] == "3/4" and set(proof["measured"]) == set(proof["losses"])
+
+    def dearer(plan):
+        stored = json.loads(plan["payloads"][first.id])
+        stored["event"]["scale"] = "1/1"
+        plan["payloads"][first.id] = json.dumps(stored)
+        return plan
+
+    found = verdicts(signed_again(files, plan=dearer))
+    assert (found["sensitivity"], found["losses"]) == ("broken", "broken")
+
+
+def test_a_batch(projects):
+    project, _, state = projects
+    with state_in(state):
+        grouped = "SELECT smoker, {} FROM patients GROUP BY smoker;"
+        released = project.batch(grouped.format("count(*) AS n") + grouped.format("sum(age) AS s"), epsilon=1)
+        files = make.bundle(project, released[0].id)
+    assert set(verdicts(files).values()) == {"proved"}
+    assert len(json.loads(files["proof.json"])["shown"]) == 2
+
+
+@pytest.fixture(scope="module")
+def programs(projects):
+    """Bundles of what takes steps from a reservation."""
+    rows, persons, state = projects
+    with state_in(state):
+        found = {
+            "ranges": (rows, rows.ranges("patients", "age", epsilon=0.5).release),
+            "ranges of persons": (persons, persons.ranges("stays", "nights", epsilon=0.5).release),
+            "binary": (rows, rows.ranges("patients", "age", epsilon=0.25, strategy="binary").release),
+            "identity": (rows, rows.ranges("patients", "age", epsilon=0.25, strategy="identity", fresh=True).release),
+            "adaptive": (rows, rows.ranges("patients", "age", epsilon=0.25, strategy="adaptive", fresh=True).release),
+            "marginals": (rows, rows.marginals("patients", ["sex", "disease"], epsilon=0.5).release),
+        }
+        rows.synthesize("patients", epsilon=1, columns=["sex", "smoker"])
+        model = next(reversed([id_ for id_ in rows.ledger.refresh().answers if "." not in id_]))
+        found["model"] = (rows, model)
+        return {name: make.bundle(project, id_) for name, (project, id_) in found.items()}
+
+
+@pytest.mark.parametrize("name", ["ranges", "ranges of persons", "binary", "identity"])
+def test_a_strategy_moves_by_its_columns(name, programs, tmp_path):
+    files = programs[name]
+    done = world.recheck(world.written(files, tmp_path / "out"))
+    lines = {line.split()[1]: line.split()[0] for line in done.stdout.splitlines()[:-1]}
+    assert done.returncode == 1 and {each for each in lines if lines[each] != "proved"} == {"numbers"}, done.stdout
+    wider = at("steps", 0, "event", "scale", to=lambda told: f"{2 * int(told.split('/')[0])}/{told.split('/')[1]}")
+    nearer = at("steps", 0, "event", "l1", to=lambda told: told // 2 or 2)
+    for change in (wider, nearer, at("steps", to=[])):
+        assert worst(signed_again(files, plan=change)) == "broken"
+        assert verdicts(signed_again(files, plan=change, proof=change))["sensitivity"] != "proved"
+
+
+@pytest.mark.parametrize("name", ["adaptive", "marginals", "model"])
+def test_what_is_not_derived_says_so(name, programs):
+    found = verdicts(programs[name])
+    assert (found["sensitivity"], found["numbers"]) == ("open", "open") and "broken" not in found.values()
+    assert found["losses"] == found["claims"] == found["ledger"] == "proved"
+
+
+def test_steps_beyond_the_reservation_are_seen(programs):
+    for name in ("ranges", "adaptive", "marginals", "model"):
+
+        def dearer(data):
+            data["event"]["rho"] = "1/100000000"
+            data["event"]["epsilon"] = None
+            return data
+
+        assert verdicts(signed_again(programs[name], plan=dearer))["sensitivity"] == "broken"
+
+
+def test_a_bundle_without_a_proof_is_open(bundles):
+    few = {name: content for name, content in bundles["rows: count"].items() if name != "proof.json"}
+    files = signed_again(few, manifest=lambda told: told | {"format": 1})
+    assert verdicts(files) == {"files": "proved", "signature": "proved", "documents": "open"}
+    assert worst(signed_again(few)) == "broken"

@@ -1,0 +1,141 @@
+"""Projects and questions whose bundles are rechecked: rows, persons with many rows, public tables, every mechanism."""
+
+import csv
+import subprocess
+import sys
+from pathlib import Path
+
+import clinic
+import discreet
+from discreet.bundle import make
+
+ROOT = Path(__file__).resolve().parents[2]
+CHECKER = ROOT / "verify" / "check_bundle.py"
+
+HOSPITAL = """
+[populations.people]
+budget = { epsilon = 900.0, delta = 1e-4 }
+[tables.visits]
+source = "visits.csv"
+person = "id"
+rows_per_person = 4
+population = "people"
+[tables.visits.columns.cost]
+type = "decimal"
+low = 0
+high = 50
+[tables.visits.columns.ward]
+type = "category"
+values = ["a", "b", "c"]
+[tables.visits.columns.sex]
+type = "category"
+values = ["F", "M"]
+closed = true
+constant = true
+[tables.visits.columns.day]
+type = "date"
+low = 2024-01-01
+high = 2025-12-31
+[tables.visits.columns.town]
+type = "text"
+[tables.stays]
+source = "stays.csv"
+person = "id"
+rows_per_person = 3
+population = "people"
+[tables.stays.columns.nights]
+type = "integer"
+low = 0
+high = 30
+[tables.wards]
+source = "wards.csv"
+public = true
+[tables.wards.columns.ward]
+type = "text"
+[tables.wards.columns.floor]
+type = "integer"
+"""
+
+#: Questions of the clinic, where a person is a row.
+ROWS = {
+    "count": "SELECT count(*) AS n FROM patients",
+    "histogram": "SELECT disease, sex, count(*) AS n FROM patients WHERE age < 60 GROUP BY disease, sex ORDER BY n DESC",
+    "sum": "SELECT sum(age * age - 3 * age) AS s, sum(CASE WHEN smoker THEN age ELSE 2 END) AS t FROM patients",
+    "functions": (
+        "SELECT sum(least(age, 40) + greatest(age, 20) % 7 + abs(age - 50) / 3 + coalesce(age, 7) + length(sex)) AS s "
+        "FROM patients"
+    ),
+    "average": "SELECT sex, avg(age) AS a, count(*) AS n FROM patients GROUP BY sex",
+    "deviation": "SELECT stddev(age) AS d FROM patients",
+    "sets": "SELECT sex, smoker, count(*) AS n FROM patients GROUP BY CUBE (sex, smoker)",
+    "quantile": "SELECT sex, median(age) AS m FROM patients GROUP BY sex",
+    "quantiles": "SELECT quantile_cont(age, 0.25) AS a, quantile_cont(age, 0.9) AS b, count(*) AS n FROM patients",
+    "discovered": "SELECT note, count(*) AS n FROM patients GROUP BY note",
+    "discovered sums": "SELECT note, sex, sum(age) AS s FROM patients GROUP BY note, sex",
+}
+
+#: Questions of the hospital, whose persons have many rows.
+PERSONS = {
+    "count": "SELECT ward, count(*) AS n FROM visits GROUP BY ward",
+    "constant": "SELECT sex, count(*) AS n, sum(cost) AS s FROM visits GROUP BY sex",
+    "distinct": "SELECT ward, count(DISTINCT id) AS n, count(DISTINCT cost) AS c FROM visits GROUP BY ward",
+    "days": "SELECT sum(extract(year FROM day)) AS y, sum(extract(month FROM day)) AS m FROM visits",
+    "person join": (
+        "SELECT v.ward, count(*) AS n, sum(s.nights) AS k FROM visits v JOIN stays s ON v.id = s.id GROUP BY v.ward"
+    ),
+    "per person": "SELECT avg(n) AS n, avg(m) AS m FROM (SELECT id, count(*) AS n, max(cost) AS m FROM visits GROUP BY id)",
+    "per person and key": (
+        "SELECT sum(n) AS n, sum(s) AS s FROM (SELECT id, ward, count(*) AS n, sum(cost) AS s FROM visits GROUP BY id, ward)"
+    ),
+    "brought": (
+        "SELECT v.sex, sum(t.n * 2) AS n FROM visits v "
+        "LEFT JOIN (SELECT id, count(nights) AS n FROM stays GROUP BY id) t ON v.id = t.id GROUP BY v.sex"
+    ),
+    "counted": "SELECT sum(n + 1) AS n, avg(n) AS m FROM (SELECT id, count(sex) AS n FROM visits GROUP BY id)",
+    "towns": "SELECT town, count(*) AS n FROM visits GROUP BY town",
+    "top": "SELECT town, count(DISTINCT id) AS n FROM visits GROUP BY town ORDER BY n DESC LIMIT 1",
+}
+PUBLIC = (
+    "SELECT w.floor, count(*) AS n, sum(w.floor) AS s FROM visits v JOIN wards w ON v.ward = w.ward GROUP BY w.floor"
+)
+
+
+def rows_project(folder, **more):
+    """The clinic of other tests, with room for many questions."""
+    return clinic.make(folder, budget="{ epsilon = 900.0, delta = 1e-4 }", **more)
+
+
+def persons_project(folder):
+    """Visits and stays of the same people, and a public table of wards."""
+    discreet.init(folder)
+    visits = [
+        [f"p{person}", f"{person % 50}.25", "abc"[(person + turn) % 3], "FM"[person % 2], f"2024-0{1 + turn}-11", "t"]
+        for person in range(300)
+        for turn in range(1 + person % 5)
+    ]
+    _write(folder / "visits.csv", ["id", "cost", "ward", "sex", "day", "town"], visits)
+    _write(folder / "stays.csv", ["id", "nights"], [[f"p{person}", person % 31] for person in range(0, 300, 2)])
+    _write(folder / "wards.csv", ["ward", "floor"], [["a", 1], ["a", 2], ["b", 3], ["c", 4]])
+    path = folder / "discreet.toml"
+    path.write_text(path.read_text() + HOSPITAL)
+    return discreet.open(folder)
+
+
+def _write(path, names, rows):
+    with path.open("w", newline="") as stream:
+        csv.writer(stream).writerows([names, *rows])
+
+
+def written(files, folder):
+    """A bundle as a folder."""
+    make.write(files, folder)
+    return folder
+
+
+def recheck(folder, *more, checker=CHECKER):
+    """What the checker says, as it is meant to run: alone, with nothing installed beside it."""
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", str(checker), str(folder), *more], capture_output=True, text=True, cwd="/", env={}
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return done

@@ -1,0 +1,346 @@
+"""Recheck a release bundle without Discreet: python verify/check_bundle.py FOLDER [--key FINGERPRINT] [--json]
+
+Every line is `proved`, `open` (it cannot be rechecked here, and the words say why) or `broken`. Exit code 0: all is
+proved; 1: something is open; 2: something is broken; 3: there is no bundle. Standard library only. README.md says what
+no checker can prove, docs/proofs/bundles.md why each rule is sound.
+"""
+
+import hashlib
+import json
+import re
+import sys
+from collections.abc import Callable
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+from math import isqrt
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))  # an isolated interpreter does not look beside its script
+from ed25519 import signed
+from measured import Loss, Steps, as_text, loss, norms, ratio, text
+from relation import Broken, Open, Relation, unit, whole
+
+MARK, MOST_FILES, MOST_BYTES = b"discreet release bundle 1\n", 2000, 2**28
+STRANGE = (ValueError, KeyError, TypeError, AttributeError, IndexError, ArithmeticError, RecursionError, StopIteration)
+NOT_PROVED = (
+    "No checker can prove that the noise was drawn as the law says, that the data were true, that nothing else was "
+    "released about these people, or that the key is the publisher's: compare its fingerprint with one that they gave "
+    "you. Keys of rows, noise intervals, and the files data.csv, data.parquet, card.html and chart.svg are signed, and "
+    "not recomputed here; nor is the text of the question read: its plan is."
+)
+
+
+def read(content: bytes) -> Any:
+    """JSON data without NaN and without a name that comes twice."""
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len({name for name, _ in pairs}) != len(pairs):
+            raise ValueError("a name that comes twice")
+        return dict(pairs)
+
+    def never(_: str) -> None:
+        raise ValueError("not a number")
+
+    return json.loads(content.decode("utf-8"), object_pairs_hook=once, parse_constant=never)
+
+
+def same(told: Any, wanted: Any, what: str) -> None:
+    if text(told) != text(wanted):
+        raise Broken(f"{what} is not what follows")
+
+
+def files_in(folder: Path) -> dict[str, bytes | None]:
+    """The files of a folder, of a sane size; None for what is no plain file."""
+    paths = sorted(folder.iterdir())
+    if len(paths) > MOST_FILES or sum(path.lstat().st_size for path in paths) > MOST_BYTES:
+        raise OSError("it is too large for a bundle")
+    return {path.name: path.read_bytes() if path.is_file() and not path.is_symlink() else None for path in paths}
+
+
+class Bundle:
+    """The files of a bundle, and what was found of them."""
+
+    def __init__(self, files: dict[str, Any]) -> None:
+        self.files, self.manifest = files, read(files["manifest.json"])
+        self.plan: Any = None
+        self.proof: Any = None
+        self.total: Loss = (None, Fraction(0), Fraction(0))
+        self.found: list[tuple[str, str, str]] = []
+
+    def check(self, name: str, one: Callable[[], str]) -> bool:
+        """One line of the report. Whatever a file makes a rule stumble over is that file's fault."""
+        try:
+            verdict, words = "proved", one()
+        except Open as problem:
+            verdict, words = "open", str(problem)
+        except Broken as problem:
+            verdict, words = "broken", str(problem)
+        except STRANGE:
+            verdict, words = "broken", "something is missing, or of another kind than it must be"
+        self.found.append((verdict, name, "".join(each if each.isprintable() else "?" for each in words[:300])))
+        return verdict != "broken"
+
+    def whole(self) -> str:
+        told = self.manifest["files"]
+        if None in self.files.values() or set(told) != set(self.files) - {"manifest.json"}:
+            raise Broken("the folder does not hold exactly the files of the manifest")
+        for name, digest in told.items():
+            if hashlib.sha256(self.files[name]).hexdigest() != digest:
+                raise Broken(f"{name} is not the file that was signed")
+        return f"{len(told)} files, each with its digest"
+
+    def signature(self, key: str | None) -> str:
+        body = {name: value for name, value in self.manifest.items() if name != "signature"}
+        public, mark = bytes.fromhex(body["key"]), bytes.fromhex(self.manifest["signature"])
+        fingerprint = hashlib.sha256(public).hexdigest()
+        if not signed(public, MARK + text(body).encode(), mark):
+            raise Broken("the signature does not hold")
+        if key is not None and fingerprint != key:
+            raise Broken(f"it is signed by another key: {fingerprint}")
+        return f"signed by {'the key that was named' if key else 'SOME key, of the fingerprint'} {fingerprint}"
+
+    def documents(self) -> str:
+        if self.manifest["format"] == 1:
+            raise Open("a bundle of format 1 carries no proof: nothing more can be derived")
+        self.plan, self.proof = read(self.files["plan.json"]), read(self.files["proof.json"])
+        same([self.manifest["format"], self.proof["format"]], [2, 1], "a format")
+        for name, told in (("release", self.manifest["release"]), ("kind", self.manifest["claims"]["kind"])):
+            same([self.proof[name], self.plan[name]], [told, told], f"the {name}")
+        named = {"format", "release", "kind", "unit", "losses", "total", "doubled", "limit", "spent", "ledger"}
+        answer = {"question", "publics", "relation", "measured", "shown"}
+        if set(self.proof) != named | (answer if self.plan["kind"] == "answer" else {"steps"}):
+            raise Broken("the proof has other parts than a proof has")
+        return f"plan and proof of {self.plan['release']}"
+
+    def payload(self, name: str) -> Any:
+        return read(self.plan["payloads"][name].encode())
+
+    def unit(self) -> str:
+        declared = self.plan["schemas"][self.plan["table"]]["declared"]
+        is_row, rows = unit(declared)
+        person = declared.get("person")
+        words = "one row" if is_row else f"all rows of one {' + '.join([person] if type(person) is str else person)}"
+        if isinstance(person, dict):
+            words = f"all rows of one person of {person['through']}"
+        same(self.proof["unit"], {"is": words, "rows": rows}, "the unit of privacy")
+        same(self.plan["privacy_unit"], words, "the unit of privacy in the plan")
+        if len({told["population"] for told in self.plan["schemas"].values()}) != 1:
+            raise Broken("the tables are of several populations")
+        return f"{words}, at most {rows} in the declared table"
+
+    def question(self) -> str:
+        """The digest of the question, which the ledger was charged for, is that of the plan that is derived from."""
+        asked = self.proof["question"]
+        sets, keys, statistics, quantiles = (
+            sorted(asked[name], key=text) for name in ("sets", "keys", "statistics", "quantiles")
+        )
+        groups = digest([asked["plan"], sets, keys, asked["top"]])
+        same(self.plan["question"], groups[:16] + digest([groups, statistics, quantiles]), "the digest of the question")
+        if set(asked) != {"plan", "sets", "statistics", "quantiles", "keys", "top"}:
+            raise Broken("a question with other parts than a question has")
+        return "the relation and statistics below are those whose digest was charged"
+
+    def derived(self) -> str:
+        """The relation and every vector, derived; a count of a person's rows is known to be above 0, or not used so."""
+        problem: Exception = Broken("nothing was derived")
+        for fewest in (1, 0):
+            try:
+                return self.derived_with(fewest)
+            except Broken as found:
+                problem = found
+        raise problem
+
+    def derived_with(self, fewest: int) -> str:
+        publics, proof = iter(self.proof["publics"]), self.proof
+        relation = Relation(proof["question"]["plan"], self.plan["schemas"], publics, fewest)
+        if next(publics, None) is not None or relation.facts[0]["table"] != self.plan["table"]:
+            raise Broken("facts of a table that the question does not name")
+        same(proof["relation"], relation.facts, "how a unit reaches into the relation")
+        own = self.payload(self.plan["release"])
+        ids = [self.plan["release"], *own["also"]]
+        same(sorted(proof["measured"]), sorted(set(ids)), "the list of measurements")
+        steps = Steps(proof["question"], relation)
+        for one in ids:
+            stored = self.payload(one)
+            same([stored["id"], stored["text"]], [one, own["text"]], "a measurement that this one is read with")
+            same(proof["measured"][one], steps.of(stored, proof["measured"][one]), "a sensitivity, a law or an event")
+        if proof["publics"]:
+            names = ", ".join(str(told["table"]) for told in proof["publics"])
+            raise Open(f"all follows, if the public table {names}, which is not here, is as the proof says")
+        return f"{relation.rows} rows of a unit at most; every vector moves, and was noised, as the proof says"
+
+    def steps(self) -> str:
+        """A program's steps stay within what it reserved; how far each moves is derived where its strategy is kept."""
+        events, plan = [step["event"] for step in self.plan["steps"]], self.plan
+        same(self.proof["steps"], plan["steps"], "the list of steps")
+        same([step["number"] for step in plan["steps"]], [*range(1, len(events) + 1)], "the numbers of steps")
+        drawn = {f"{plan['release']}.{number}" for number in range(1, len(events) + 1)}
+        if plan["event"]["kind"] != "reserved" or set(plan["payloads"]) - {plan["release"]} != drawn:
+            raise Open("a release of a kind that it cannot derive: only its losses are rechecked")
+        epsilon, rho, delta = loss(plan["event"])
+        spent = loss({"kind": "together", "events": events})
+        pure = epsilon is None or (spent[0] is not None and spent[0] <= epsilon)
+        if not pure or spent[1] > rho or spent[2] > delta:
+            raise Broken("the steps lose more than was reserved")
+        within = f"{len(events)} steps lose no more than was reserved"
+        stored = self.payload(plan["release"])
+        if plan["kind"] != "ranges" or stored["adaptive"] is not False or len(events) != 1:
+            raise Open(f"{within}; how far each of them moves is said by its event, and not derived here")
+        rows, columns, law = self.proof["unit"]["rows"], norms(stored["strategy"]), stored["law"]
+        if law["kind"] == "discrete-laplace":
+            wanted: Any = {"kind": "laplace", "scale": law["scale"], "l1": rows * max(one for one, _ in columns)}
+        else:
+            far = rows**2 * max(two for _, two in columns)
+            wanted = {"kind": "gaussian", "sigma2": law["sigma2"], "l2_squared": far}
+        same(events[0], wanted, "how far the strategy moves by its columns")
+        return f"{within}; the columns of the strategy move by no more than its event says"
+
+    def losses(self) -> str:
+        plan, proof, stored = self.plan, self.proof, self.payload(self.plan["release"])
+        if plan["kind"] == "answer":
+            same(stored["event"], plan["event"], "the event of the charge")
+        parts = {plan["release"]: plan["event"]}
+        parts |= {one: self.payload(one)["event"] for one in stored.get("also", ())}
+        same(proof["losses"], {name: as_text(loss(event)) for name, event in parts.items()}, "the loss of an event")
+        same([proof["doubled"], type(plan["doubled"]) is bool], [plan["doubled"], True], "whether losses count double")
+        epsilon, rho, delta = loss({"kind": "together", "events": list(parts.values())})
+        if plan["doubled"]:
+            most = 1 - Fraction(1, 10**18)
+            epsilon, rho, delta = None if epsilon is None else 2 * epsilon, 4 * rho, min(most, 2 * delta)
+        self.total = epsilon, rho, delta
+        same(proof["total"], as_text(self.total), "the total loss")
+        return ", ".join(f"{name} {value}" for name, value in proof["total"].items())
+
+    def claims(self) -> str:
+        plan, (epsilon, rho, delta) = self.plan, self.total
+        variant = "Zero-concentrated DP" if epsilon is None else "Approximate DP" if delta else "Pure DP"
+        neighbours = "change one" if plan["doubled"] else "add or remove one"
+        wanted = {name: plan[name] for name in ("release", "kind", "table", "version", "privacy_unit")}
+        wanted |= as_text(self.total) | {"variant": variant, "neighbours": neighbours}
+        same(self.manifest["claims"], wanted, "what the manifest claims")
+        names = {"rho": rho} if epsilon is None else {"epsilon": epsilon}
+        names |= {"delta": delta} if delta else {}
+        up = Context(prec=10, rounding=ROUND_CEILING)
+        shown = {
+            name: float(up.divide(Decimal(each.numerator), Decimal(each.denominator))) for name, each in names.items()
+        }
+        card = self.files["card.yaml"].decode()
+        blocks = re.findall(r"^ +privacy_parameters:\n((?: +[a-z]+: [0-9.e+-]+\n)+)", card, re.MULTILINE)
+        told = [
+            {line.split(": ")[0].strip(): float(line.split(": ")[1]) for line in each.splitlines()} for each in blocks
+        ]
+        same(told, [shown], "what card.yaml says that it cost")
+        same(re.findall(r'^ +dp_flavor:\n +name: "(.*)"$', card, re.MULTILINE), [variant], "the variant on card.yaml")
+        return f"manifest and card.yaml claim just that: {variant}, neighbours {neighbours}"
+
+    def shown(self) -> str:
+        """Numbers that are a multiple of one noisy number are just that, rounded to a power of ten."""
+        tables, parts = read(self.files["data.json"])["tables"], self.payload(self.plan["release"])["parts"]
+        drawn = {(0, part["answers"]): (part["noisy"], part["law"]) for part in parts if part["kind"] == "keys"}
+        for part in [part for part in parts if part["kind"] == "cells"]:
+            noised = zip(part["statistics"], part["noisy"], part["laws"], strict=True)
+            drawn |= {(part["place"], number): (noisy, law) for number, noisy, law in noised}
+        left: list[str] = []
+        for table, told in zip(tables, self.proof["shown"], strict=True):
+            rows, plain = table["rows"], [] if told is None else told["columns"]
+            straight = told is None or told["cells"] is None
+            cells = [[0, place] for place in range(len(rows))] if straight else told["cells"]
+            if len({(one, group) for one, group in cells}) < len(cells):
+                raise Broken("two rows are said to be the same group")
+            for place, statistic, times in plain:
+                noisy = [drawn[one, statistic][0][whole(group)] * ratio(times) for one, group in cells if group >= 0]
+                size = max([width(drawn[one, statistic][1]) for one, _ in cells], default=1) * abs(ratio(times))
+                if not rounded([row[place] for row in rows], noisy, size):
+                    raise Broken(f"the numbers of {table['columns'][place]['name']} are not those that were measured")
+            names = [each["name"] for each in table["columns"] if each["kind"] != "key"]
+            if len(names) < len(plain) or len({place for place, _, _ in plain}) < len(plain):
+                raise Broken("a column is said to be two numbers")
+            there = {table["columns"][place]["name"] for place, _, _ in plain}
+            left += [name for name in names if name not in there]
+        if left:
+            raise Open(f"computed from several noisy numbers, and not recomputed here: {', '.join(map(str, left))}")
+        return "all numbers in data.json are noisy numbers that were measured, at most rounded"
+
+    def computed(self) -> str:
+        raise Open("tables of this kind are computed from all noisy numbers together, and not recomputed here")
+
+    def ledger(self) -> str:
+        told, plan, limit = self.manifest["ledger"], self.plan, self.plan["guarantee"]
+        same(
+            [self.proof["ledger"], self.proof["limit"], self.proof["spent"]], [told, limit, plan["spent"]], "a position"
+        )
+        same(told["as_of"], plan["as_of"], "the last row that is told of")
+        if not 1 <= whole(told["row"]) <= whole(told["as_of"]) or not re.fullmatch("[0-9a-f]{64}", told["commitment"]):
+            raise Broken("the ledger's row is not among those that are told of")
+        spent, most, (epsilon, rho, _) = ratio(plan["spent"]), ratio(limit["epsilon"]), self.total
+        if not 0 <= spent <= most or ratio(limit["delta_keys"]) > ratio(limit["delta"]):
+            raise Broken("more is spent than the limit")
+        pure, zcdp = epsilon is not None and epsilon <= most, rho <= most and ratio(limit["delta"]) > 0
+        if not (pure if limit["accounting"] == "pure" else zcdp if limit["accounting"] == "zcdp" else pure or zcdp):
+            raise Open("this release alone is beyond the limit: only one that nobody can be in may be")
+        return f"row {told['row']} of ledger {told['ledger']}, told as of row {told['as_of']}; spent within the limit"
+
+
+def width(law: dict[str, Any]) -> int:
+    """About the size of the noise, at least 1."""
+    return 1 + int(ratio(law["scale"]) if "scale" in law else isqrt(int(ratio(law["sigma2"]))))
+
+
+def rounded(shown: list[Any], exact: list[Fraction], size: Fraction | int) -> bool:
+    """Whether numbers are these, all rounded to one power of ten no larger than their noise. (1e-12: floats.)"""
+    if len(shown) != len(exact) or not all(type(each) in (int, float) for each in shown):
+        return False
+    pairs = [(Fraction(repr(each)), wanted) for each, wanted in zip(shown, exact, strict=True)]
+    near = [(one, abs(one - wanted) * 2 - abs(wanted) / 10**12) for one, wanted in pairs]
+    powers = [power for digits in range(-15, 40) if (power := Fraction(10) ** digits) <= size]
+    return any(all(far <= power and one % power == 0 for one, far in near) for power in powers)
+
+
+def digest(data: Any) -> str:
+    return hashlib.sha256(text(data).encode()).hexdigest()
+
+
+def checked(files: dict[str, Any], key: str | None = None) -> Bundle:
+    """Every check in its order; content is read only where digests and signature hold."""
+    bundle = Bundle(files)
+    whole_ = bundle.check("files", bundle.whole) and bundle.check("signature", lambda: bundle.signature(key))
+    if not whole_ or not bundle.check("documents", bundle.documents) or bundle.proof is None:
+        return bundle
+    bundle.check("unit", bundle.unit)
+    answer = bundle.plan["kind"] == "answer"
+    if answer:
+        bundle.check("question", bundle.question)
+    bundle.check("sensitivity", bundle.derived if answer else bundle.steps)
+    bundle.check("numbers", bundle.shown if answer else bundle.computed)
+    if bundle.check("losses", bundle.losses):
+        bundle.check("claims", bundle.claims)
+        bundle.check("ledger", bundle.ledger)
+    return bundle
+
+
+def main(words: list[str]) -> int:
+    as_json = "--json" in words
+    words = [word for word in words if word != "--json"]
+    key = words.pop(words.index("--key") + 1).lower().replace(":", "") if "--key" in words[:-1] else None
+    words = [word for word in words if word != "--key"]
+    if len(words) != 1 or (key is not None and not re.fullmatch("[0-9a-f]{64}", key)):
+        print(__doc__.splitlines()[0], file=sys.stderr)
+        return 3
+    try:
+        bundle = checked(files_in(Path(words[0])), key)
+    except (OSError, *STRANGE):
+        print("there is no bundle: a folder with a manifest.json that can be read", file=sys.stderr)
+        return 3
+    verdicts = {verdict for verdict, _, _ in bundle.found}
+    code = 2 if "broken" in verdicts else 1 if "open" in verdicts else 0
+    if as_json:
+        lines = [{"verdict": verdict, "name": name, "words": told} for verdict, name, told in bundle.found]
+        print(json.dumps({"exit": code, "checks": lines, "not_proved": NOT_PROVED}, indent=1))
+    else:
+        print("\n".join(f"{verdict:7} {name:12} {told}" for verdict, name, told in bundle.found), NOT_PROVED, sep="\n")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,275 @@
+"""From the relation to the loss: how far each noisy vector moves, what noise of its law costs, what that adds up to.
+
+Exact in Fractions. Where a logarithm's inverse is needed, `decimal` rounds correctly at 60 digits, and every step is
+rounded away from the claim.
+"""
+
+import base64
+import math
+import re
+import struct
+import zlib
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+from json import dumps
+from typing import Any
+
+from relation import TRUE, Broken, Open, Relation, columns, derive, whole
+
+UP, DOWN = (Context(prec=60, rounding=way, Emin=-(10**9), Emax=10**9) for way in (ROUND_CEILING, ROUND_FLOOR))
+CLOSE = 1 + Fraction(1, 10**15)
+FEW, MOST_CELLS = Fraction(1, 10**40), 2_000_000
+Loss = tuple[Fraction | None, Fraction, Fraction]  # epsilon (None: no pure bound), rho, delta
+
+
+def ratio(text: Any) -> Fraction:
+    """A Fraction as it is written: whole numbers around a stroke, in lowest terms."""
+    if not isinstance(text, str) or len(text) > 4000 or not re.fullmatch(r"-?\d+/[1-9]\d*", text, re.ASCII):
+        raise Broken("a number that is no exact ratio")
+    found = Fraction(text)
+    if f"{found.numerator}/{found.denominator}" != text:
+        raise Broken("a ratio that is not in lowest terms")
+    return found
+
+
+def loss(event: dict[str, Any]) -> Loss:
+    """What an event costs, by its mathematics alone."""
+    kind, none = event["kind"], Fraction(0)
+    if kind == "together":
+        parts = [loss(part) for part in event["events"]]
+        pure = [part[0] for part in parts]
+        total = None if None in pure else sum((each or none for each in pure), none)
+        return total, sum((part[1] for part in parts), none), sum((part[2] for part in parts), none)
+    if kind in ("laplace", "threshold"):
+        epsilon = positive(whole(event["l1"])) / positive(ratio(event["scale"]))
+        return epsilon, epsilon**2 / 2, positive(ratio(event["delta"])) if kind == "threshold" else none
+    if kind == "gaussian":
+        return None, positive(whole(event["l2_squared"])) / (2 * positive(ratio(event["sigma2"]))), none
+    if kind == "exponential":
+        epsilon = positive(ratio(event["epsilon"]))
+        return epsilon, epsilon**2 / 8, none
+    if kind == "top-k":
+        epsilon, choices = positive(ratio(event["epsilon"])), positive(whole(event["choices"]))
+        return choices * epsilon, choices * epsilon**2 / 8, positive(ratio(event["delta"]))
+    if kind == "reserved":
+        pure, rho = event["epsilon"], positive(ratio(event["rho"]))
+        if pure is not None and rho != positive(ratio(pure)) ** 2 / 2:
+            raise Broken("a reservation whose rho is not that of its epsilon")
+        return None if pure is None else ratio(pure), rho, ratio(event["delta"])
+    raise Open(f"an event that it does not know: {kind}")
+
+
+def positive(value: Any) -> Fraction:
+    if value <= 0:
+        raise Broken("a number that must be above 0")
+    return Fraction(value)
+
+
+def as_text(parts: Loss) -> dict[str, Any]:
+    names = ("epsilon", "rho", "delta")
+    return {
+        name: None if part is None else f"{part.numerator}/{part.denominator}"
+        for name, part in zip(names, parts, strict=True)
+    }
+
+
+def decimal(value: Fraction, context: Context) -> Decimal:
+    return context.divide(Decimal(value.numerator), Decimal(value.denominator))
+
+
+def power(value: Fraction, *, up: bool) -> Fraction:
+    """A bound on e to the value. `exp` is rounded to the nearest whatever is asked: one step further is a bound."""
+    context = UP if up else DOWN
+    near = decimal(max(value, Fraction(-10_000)), context).exp(context)
+    found = Fraction(context.next_plus(near) if up else context.next_minus(near))
+    return max(found, Fraction(0))
+
+
+def threshold_delta(scale: Fraction, keys: int, threshold: int) -> Fraction:
+    """At least the chance that any of one person's `keys` new keys shows: 1 - (1 - p)^keys <= keys p.
+
+    p = P(1 + X >= threshold) = r^(threshold - 1) / (1 + r), r = e^(-1 / scale), for discrete Laplace noise X.
+    """
+    chance = power(-(threshold - 1) / scale, up=True) / (1 + power(-1 / scale, up=False))
+    hidden, base, left = Decimal(1), decimal(1 - chance, DOWN), keys
+    while left:
+        hidden = DOWN.multiply(hidden, base) if left & 1 else hidden
+        base, left = DOWN.multiply(base, base), left >> 1
+    return max(min(1 - Fraction(hidden), keys * chance), FEW)
+
+
+def agree(told: Fraction, found: Fraction) -> None:
+    """A delta may be rounded up in its last digits, and no further."""
+    if not found <= told <= found * CLOSE:
+        raise Broken("the delta of discovered keys does not follow from their law")
+
+
+def spread(total: int, most: int, cells: int) -> dict[str, int]:
+    """`total` over at most `cells` cells, at most `most` in each: longest where it is heaped up."""
+    full, rest = divmod(total, most)
+    squared = min(full * most**2 + rest**2, cells * most**2)
+    return {"l0": min(cells, total), "l1": min(total, cells * most), "l2_squared": squared, "linf": most}
+
+
+def moves(statistic: list[Any], rows: int, touched: int, terms: dict[str, Any] | None) -> dict[str, int]:
+    """How far a statistic's cells move when one unit with `rows` rows, in at most `touched` cells, comes or goes."""
+    kind = statistic[0]
+    if kind == "persons":  # one for each cell that the unit is in
+        return {"l0": touched, "l1": touched, "l2_squared": touched, "linf": 1}
+    if kind in ("rows", "distinct"):  # one for each row
+        return spread(rows, rows, touched)
+    if kind != "sum" or terms is None:
+        raise Open(f"a statistic that it does not know: {kind}")
+    centre, grain = whole(statistic[2]), whole(statistic[3])
+    if terms["low"] is None or terms["high"] is None or grain < 1:
+        raise Broken("a sum without bounds")
+    term = max(abs(terms["low"] - centre), abs(terms["high"] - centre), 1)
+    cells = min(touched, rows * term)  # rounding down to grains moves a cell by at most one grain more
+    total = rows * term if grain == 1 else rows * term // grain + cells
+    return spread(total, -(-rows * term // grain), cells)
+
+
+class Steps:
+    """Every vector that was measured for one question, derived from its relation."""
+
+    def __init__(self, question: dict[str, Any], relation: Relation) -> None:
+        self.relation, self.keys, self.top = relation, question["keys"], question["top"]
+        names = ("sets", "statistics", "quantiles")  # stored by what they are, not by where a text names them
+        self.sets, self.statistics, self.quantiles = (sorted(question[name], key=text) for name in names)
+
+    def of(self, stored: dict[str, Any], told: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The steps of one stored measurement. `told` is asked for a margin alone, which its delta then confirms."""
+        events, found = parted(stored["event"]), []
+        self.found = next((len(part["keys"]) for part in stored["parts"] if part["kind"] == "keys"), 1)
+        for place, part in enumerate(stored["parts"]):
+            if part["kind"] == "cells":
+                for vector in range(len(part["statistics"])):
+                    found.append({"part": place, "vector": vector} | self.vector(part, vector, events.pop(0)))
+            else:
+                one = self.quantile if part["kind"] == "bins" else self.discovered
+                found.append({"part": place} | one(part, events.pop(0), told[len(found)]))
+        if events:
+            raise Broken("an event that no number was drawn by")
+        return found
+
+    def groups(self, place: int) -> int:
+        return math.prod(len(edges) - 1 + (null is True) for _, edges, null in self.sets[place])
+
+    def touched(self, keys: list[Any], groups: int | None) -> tuple[bool, int]:
+        """In how many groups the rows of one unit can lie: one, where the keys are constant over them."""
+        constant = all(columns(key) <= self.relation.constant for key in keys)
+        return constant, 1 if constant else self.relation.rows if groups is None else min(self.relation.rows, groups)
+
+    def vector(self, part: dict[str, Any], vector: int, event: dict[str, Any]) -> dict[str, Any]:
+        place, number, law = part["place"], part["statistics"][vector], part["laws"][vector]
+        statistic, groups = self.statistics[number], None if self.keys else self.groups(place)
+        constant, touched = self.touched([axis[0] for axis in self.sets[place]] + self.keys, groups)
+        terms = derive(statistic[1], self.relation.known) if statistic[0] == "sum" else None
+        far, numbers = moves(statistic, self.relation.rows, touched, terms), self.found * self.groups(place)
+        laplace = {"kind": "laplace", "scale": law.get("scale"), "l1": far["l1"]}
+        gaussian = {"kind": "gaussian", "sigma2": law.get("sigma2"), "l2_squared": far["l2_squared"]}
+        if {"discrete-laplace": laplace, "discrete-gaussian": gaussian}.get(law["kind"]) != event:
+            raise Broken("the event is not noise of this law on numbers that move so far")
+        if len(part["noisy"][vector]) != numbers or not all(type(each) is int for each in part["noisy"][vector]):
+            raise Broken("another number of noisy numbers than there are cells")
+        named = {"kind": "noise", "set": place, "statistic": number, "numbers": numbers, "groups": groups}
+        return named | {"constant": constant, "touched": touched, "terms": terms, "law": law, "event": event} | far
+
+    def quantile(self, part: dict[str, Any], event: dict[str, Any], _: Any) -> dict[str, Any]:
+        """Three exponential choices; a row moves a score by at most max(a, b - a) b-ths of a rank, for a / b."""
+        (_of, edges, null), fraction, _where = self.quantiles[part["quantile"]]
+        a, b = ratio(fraction).as_integer_ratio()
+        rates = [ratio(each["epsilon"]) for each in event["events"] if each["kind"] == "exponential"]
+        if event["kind"] != "together" or rates != [rates[0], rates[0] / 2, rates[0] / 2] or len(event["events"]) != 3:
+            raise Broken("a quantile is three choices, of a half and two quarters of its epsilon")
+        if len(part["noisy"]) != self.found * self.groups(part["place"]):
+            raise Broken("another number of quantiles than there are groups")
+        named = {"kind": "quantile", "set": part["place"], "quantile": part["quantile"], "numbers": len(part["noisy"])}
+        bins, score = len(edges) - 1 + (null is True), self.relation.rows * max(a, b - a)
+        return named | {"bins": bins, "rows": self.relation.rows, "score": score, "event": event}
+
+    def discovered(self, part: dict[str, Any], event: dict[str, Any], told: Any) -> dict[str, Any]:
+        """Keys by a threshold on noisy numbers of persons, or by exponential choices against a stop."""
+        _, most = self.touched(self.keys, None)
+        named = {"numbers": len(part["keys"]), "touched": most, "event": event}
+        if event["kind"] == "threshold":
+            scale, threshold, answers = ratio(event["scale"]), whole(part["threshold"]), part["answers"]
+            law = None if answers is None else {"kind": "discrete-laplace", "scale": event["scale"]}
+            counted = [["persons", TRUE], ["rows", TRUE]] if self.relation.rows == 1 else [["persons", TRUE]]
+            strange = answers is not None and self.statistics[answers] not in counted
+            if event["l1"] != most or threshold < 2 or part["law"] != law or strange:
+                raise Broken("a threshold on numbers of persons that one unit moves further")
+            agree(ratio(event["delta"]), threshold_delta(scale, most, threshold))
+            return {"kind": "threshold", "threshold": threshold, "answers": answers} | named
+        if event["kind"] != "top-k" or event["choices"] != self.top or len(part["keys"]) > self.top:
+            raise Broken("keys were found by neither a threshold nor choices of the most common")
+        candidates = max(self.top, 1000)
+        strangers, margin = min(most, candidates), whole(told["margin"])
+        lead = power(min(ratio(event["epsilon"]) * (margin - 1), Fraction(10_000)), up=False)
+        if margin < 1:
+            raise Broken("a stop that is not above what it stops")
+        agree(ratio(event["delta"]), max(strangers / (strangers + lead), FEW))
+        return {"kind": "top-k", "margin": margin, "candidates": candidates} | named
+
+
+def parted(event: dict[str, Any]) -> list[dict[str, Any]]:
+    """The events of the steps; a quantile's three choices are one of them."""
+    inside = event["events"] if event["kind"] == "together" else [event]
+    return (
+        [event] if event["kind"] == "together" and all(part["kind"] == "exponential" for part in inside) else inside[:]
+    )
+
+
+def text(data: Any) -> str:
+    return dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
+def norms(told: dict[str, Any]) -> list[tuple[int, int]]:
+    """For each cell the l1 norm and the squared length of its column in a strategy: how far a row there moves it."""
+    kind = told["kind"]
+    if kind == "identity":
+        return [(1, 1)] * small(told["size"])
+    if kind == "groups":
+        return [(1, 1)] * len(numbers(told["groups"]))
+    if kind == "levels":
+        weights = [whole(weight) for _, weight in told["levels"]]
+        return [(sum(map(abs, weights)), sum(weight**2 for weight in weights))] * small(told["size"])
+    if kind == "diagonal":
+        return [(abs(weight), weight**2) for weight in numbers(told["weights"])]
+    if kind == "matrix":
+        entries, cells = numbers(told["entries"]), small(told["cells"])
+        lines = [entries[place::cells] for place in range(cells)]
+        return [(sum(map(abs, line)), sum(each**2 for each in line)) for line in lines]
+    if kind == "merged":
+        inner = [*norms(told["inner"]), (0, 0)]
+        return [inner[place] for place in numbers(told["groups"])]
+    if kind == "stack":
+        parts = [norms(part) for part in told["parts"]]
+        return [(sum(one for one, _ in cell), sum(two for _, two in cell)) for cell in zip(*parts, strict=True)]
+    if kind != "product":
+        raise Open(f"a strategy that it does not know: {kind}")
+    found = [(1, 1)]
+    for factor in map(norms, told["factors"]):
+        small(len(found) * len(factor))
+        found = [(one * left, two * right) for one, two in found for left, right in factor]
+    return found
+
+
+def small(size: Any) -> int:
+    if not 0 < whole(size) <= MOST_CELLS:
+        raise Open("a strategy of too many cells")
+    return int(size)
+
+
+def numbers(told: Any) -> list[int]:
+    """A list of whole numbers, as it is or packed: little-endian, compressed, base 64."""
+    if isinstance(told, list):
+        return [whole(each) for each in told]
+    size, letter = {"<i1": (1, "b"), "<i2": (2, "h"), "<i4": (4, "i"), "<i8": (8, "q")}[told["type"]]
+    try:
+        raw = zlib.decompressobj().decompress(base64.b64decode(told["data"], validate=True), size * MOST_CELLS)
+    except zlib.error:
+        raise Broken("packed numbers that cannot be unpacked") from None
+    if len(raw) % size:
+        raise Broken("packed numbers that are cut off")
+    return list(struct.unpack(f"<{len(raw) // size}{letter}", raw))

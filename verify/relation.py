@@ -1,0 +1,258 @@
+"""From the declared schema up: how many rows one unit owns, which columns are constant over them, what bounds hold.
+
+Nothing here is told by the proof but what public tables are like, which a bundle does not hold.
+"""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from fractions import Fraction
+from itertools import product
+from operator import add, mul
+from typing import Any
+
+
+class Broken(Exception):
+    """Something is not as it must be."""
+
+
+class Open(Exception):
+    """Something that this checker does not know how to derive."""
+
+
+Node = dict[str, Any]
+Bounds = tuple[Any, Any, bool]  # low and high, None where there is no bound, and whether it may be NULL
+TRUE: Node = {"every": []}
+
+
+def whole(value: Any) -> int:
+    if type(value) is not int:
+        raise Broken("a whole number is missing")
+    return value
+
+
+def column(told: Node) -> Bounds:
+    """What a declared column can hold, in its stored whole numbers: grid steps, days, microseconds, places."""
+    kind = told["type"]
+    if kind in ("boolean", "category"):
+        return 0, 1 if kind == "boolean" else len(told["values"]) - 1, told.get("closed") is not True
+    if kind == "text":
+        return None, None, True
+    step = Fraction(str(told.get("step", "1" if kind == "integer" else "0.01")))
+
+    def code(value: Any) -> int:
+        if kind in ("integer", "decimal"):
+            return int(Fraction(str(value)) / step)
+        moment = datetime.fromisoformat(str(value).strip())
+        moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        units = {"date": timedelta(days=1), "timestamp": timedelta(microseconds=1)}
+        return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // units[kind]
+
+    low, high = (code(told[end]) if end in told else None for end in ("low", "high"))
+    return low, high, True
+
+
+def unit(declared: Node) -> tuple[bool, int]:
+    """Whether the unit is a row, and how many rows of the declared table it has at most."""
+    if "ends" in declared:
+        raise Open("a table of edges, whose rows belong to two persons")
+    rows = whole(declared.get("rows_per_person", 1))
+    if rows < 1 or ("person" not in declared and rows != 1):
+        raise Broken("the declared number of rows of a person makes no sense")
+    return "person" not in declared, rows
+
+
+def only(node: Node) -> tuple[str, Any]:
+    ((kind, parts),) = node.items()
+    return kind, parts
+
+
+def flat(parts: Any) -> Iterator[Node]:
+    """The expressions among the arguments of a node."""
+    if isinstance(parts, dict):
+        yield parts
+    elif isinstance(parts, list):
+        for part in parts:
+            yield from flat(part)
+
+
+def columns(node: Node) -> set[str]:
+    """The columns that the value of an expression depends on, those of its conditions included."""
+    kind, parts = only(node)
+    if kind == "column":
+        return {parts}
+    if kind != "choose":
+        return set().union(*map(columns, flat(parts)))
+    cases, otherwise = parts
+    return columns(otherwise).union(*(tested(test) | columns(chosen) for test, chosen in cases))
+
+
+def tested(test: Any) -> set[str]:
+    """The columns of a condition: a column's list of values, an expression's, or an AND or OR of such."""
+    if isinstance(test, list):
+        return {test[0]}
+    kind, parts = only(test)
+    return columns(parts[0]) if kind == "test" else set().union(*map(tested, parts))
+
+
+def derive(node: Node, known: dict[str, Bounds]) -> Node:
+    """An expression with the bounds of every part: each rule contains every value that its operands allow."""
+    kind, parts = only(node)
+    if kind == "column":
+        low, high, null = known[parts]
+        return {"column": parts, "low": low, "high": high, "null": null}
+    inside = [chosen for _, chosen in parts[0]] + [parts[1]] if kind == "choose" else list(flat(parts))
+    of = [derive(part, known) for part in inside]
+    low, high, null = rule(kind, parts, inside, of)
+    return {"node": kind, "low": low, "high": high, "null": null, "of": of}
+
+
+def rule(kind: str, parts: Any, inside: list[Node], of: list[Node]) -> Bounds:
+    """The bounds of one node from those of its parts."""
+    lows, highs, nulls = ([part[name] for part in of] for name in ("low", "high", "null"))
+    if kind in ("whole", "null"):
+        return (whole(parts[0]), parts[0], False) if kind == "whole" else (0, 0, True)
+    if kind in ("length", "like", "lower", "upper", "trim", "substr"):
+        return 0 if kind in ("length", "like") else None, 1 if kind == "like" else None, nulls[0]
+    if kind in ("first", "choose"):  # one of the parts; a literal NULL brings no value
+        there = [place for place, part in enumerate(inside) if "null" not in part]
+        low, high = hull([lows[place] for place in there] or [0], [highs[place] for place in there] or [0])
+        return low, high, any(nulls) if kind == "choose" else all(nulls)
+    if kind in ("least", "greatest"):  # NULLs are passed over: only a part that cannot be NULL is sure to be compared
+        low, high = hull(lows, highs)
+        ends = zip(highs if kind == "least" else lows, nulls, strict=True)
+        sure = [end for end, null in ends if not null and end is not None]
+        return (
+            (low, min(sure, default=high), all(nulls))
+            if kind == "least"
+            else (max(sure, default=low), high, all(nulls))
+        )
+    if not lows or None in lows + highs:
+        raise Broken("arithmetic over something without bounds")
+    low, high, null = lows[0], highs[0], any(nulls)
+    if kind == "lookup":
+        if low < parts[2] or high >= parts[2] + len(parts[1]):
+            raise Broken("a list of values that does not cover its codes")
+        values = [whole(value) for value in parts[1] if value is not None] or [0]
+        return min(values), max(values), null or None in parts[1]
+    if kind == "absolute" or (kind == "times" and inside[0] == inside[1]):
+        size = (0 if low <= 0 <= high else min(abs(low), abs(high))), max(abs(low), abs(high))
+        return (*size, null) if kind == "absolute" else (size[0] ** 2, size[1] ** 2, null)
+    if kind in ("plus", "times"):  # monotone in each operand: the extremes are at the corners
+        corners = [(add if kind == "plus" else mul)(*ends) for ends in product((low, high), (lows[1], highs[1]))]
+        return min(corners), max(corners), null
+    if kind in ("over", "remainder"):  # monotone on either side of a divisor of 0, which makes NULL
+        divisors = {end for end in (lows[1], highs[1], -1, 1) if end and lows[1] <= end <= highs[1]}
+        null = null or lows[1] <= 0 <= highs[1]
+        if kind == "remainder":
+            far = max(map(abs, divisors), default=1) - 1
+            return max(min(low, 0), -far), min(max(high, 0), far), null
+        corners = [quotient(one, two, parts[2]) for one, two in product((low, high), divisors)] or [0]
+        return min(corners), max(corners), null
+    raise Open(f"an expression that it does not know: {kind}")
+
+
+def hull(lows: list[Any], highs: list[Any]) -> tuple[Any, Any]:
+    return None if None in lows else min(lows), None if None in highs else max(highs)
+
+
+def quotient(left: int, right: int, rounding: str) -> int:
+    """left / right as a whole number: down, towards zero, or to the nearest, halves away from zero."""
+    if rounding == "down":
+        return left // right
+    size = abs(left) // abs(right) if rounding == "zero" else (2 * abs(left) + abs(right)) // (2 * abs(right))
+    return size if (left < 0) == (right < 0) else -size
+
+
+def span(expression: Node, known: dict[str, Bounds]) -> Bounds:
+    found = derive(expression, known)
+    return found["low"], found["high"], found["null"]
+
+
+class Relation:
+    """The rows of a question: how many one unit owns, on which columns they agree, and what bounds hold of columns.
+
+    `facts`: the same, node by node. `fewest`: how few rows are counted where all rows of a person's group are: 1; a
+    derivation that says 0 contains it.
+    """
+
+    def __init__(self, node: Node, schemas: Node, publics: Iterator[Any], fewest: int) -> None:
+        self.schemas, self.publics, self.fewest = schemas, publics, fewest
+        self.rows, self.constant, self.known, self.is_row = 1, set[str](), dict[str, Bounds](), False
+        self.facts: list[Node] = []
+        if "of" in node:
+            inner = Relation(node["of"], schemas, publics, fewest)
+            self.rows, self.constant, self.known, self.facts = inner.rows, inner.constant, inner.known, inner.facts
+            self.is_row = inner.is_row
+            if self.is_row and ("person" in node or "per-person" in node):
+                raise Broken("rows of which each is a unit have no person to be joined on or grouped by")
+        rules = {"filter": self.filter, "public": self.public, "person": self.person, "per-person": self.per_person}
+        rule_ = next((rules[name] for name in rules if name in node), self.scan)
+        named = rule_(node)
+        self.facts.append(named | {"rows": self.rows, "constant": sorted(self.constant)})
+
+    def scan(self, node: Node) -> Node:
+        """A declared table holds at most rows_per_person rows of a person; constant columns are enforced in it."""
+        if set(node) != {"scan", "version"}:
+            raise Open("a relation of a kind that it does not know")
+        table = self.schemas[node["scan"]]
+        if node["version"] != table["version"]:
+            raise Broken("another version of the table than the one whose schema is here")
+        self.is_row, self.rows = unit(table["declared"])
+        told = table["declared"].get("columns", {})
+        alone = self.is_row or self.rows == 1  # of one row every column has one value
+        self.known = {name: column(each) for name, each in told.items()}
+        self.constant = {name for name, each in told.items() if alone or each.get("constant") is True}
+        return {"node": "scan", "table": node["scan"]}
+
+    def filter(self, _: Node) -> Node:
+        """A condition looks at one row, and adds none."""
+        return {"node": "filter"}
+
+    def public(self, node: Node) -> Node:
+        """A row meets at most fan_out rows of a public table."""
+        told, none = next(self.publics), {"low": None, "high": None, "null": True}
+        fan_out = whole(told["fan_out"])
+        if [told["table"], told["content"]] != node["public"][:2] or fan_out < 0:
+            raise Broken("the facts of a public table are those of another one")
+        if fan_out <= 1 and set().union(*(columns(left) for left, _ in node["on"])) <= self.constant:
+            self.constant = self.constant | set(node["columns"])
+        ends = {name: told["columns"].get(name, none) for name in node["columns"]}
+        self.known = self.known | {name: (one["low"], one["high"], one["null"]) for name, one in ends.items()}
+        self.rows *= max(1, fan_out)
+        return {"node": "public", "table": told["table"], "fan_out": fan_out}
+
+    def person(self, node: Node) -> Node:
+        """Joined on the person, each of a person's rows meets that person's other rows."""
+        other = Relation(node["person"], self.schemas, self.publics, self.fewest)
+        if other.is_row:
+            raise Broken("rows of which each is a unit have no person to be joined on")
+        for name, expression in node["columns"]:
+            low, high, null = span(expression, other.known)
+            self.known = self.known | {name: (low, high, null or node["outer"] is not False)}
+            if columns(expression) <= other.constant:
+                self.constant = self.constant | {name}
+        self.rows *= other.rows
+        self.facts += other.facts
+        return {"node": "person"}
+
+    def per_person(self, node: Node) -> Node:
+        """Grouped by person, one person's rows make one row for each key that they have."""
+        known = {name: span(expression, self.known) for name, expression in node["by"]}
+        fixed = {name for name, expression in node["by"] if columns(expression) <= self.constant}
+        known |= {name: self.inner(kind, parts) for name, (kind, *parts) in node["per-person"]}
+        alone = len(fixed) == len(node["by"])
+        self.rows, self.constant, self.known = 1 if alone else self.rows, set(known) if alone else fixed, known
+        return {"node": "per person"}
+
+    def inner(self, kind: str, parts: list[Any]) -> Bounds:
+        """The bounds of one number of a person's own rows, of which there are from 1 to `rows`."""
+        every = parts[-1] == TRUE
+        if kind in ("rows", "distinct"):
+            return self.fewest if every and kind == "rows" else 0, self.rows, False
+        low, high, null = span(parts[0], self.known)
+        if kind not in ("sum", "mean", "lowest", "highest") or (kind == "sum" and parts[1:3] != [0, 1]):
+            raise Open(f"a number of each person that it does not know: {kind}")
+        if kind == "sum":
+            low, high = min(low, self.rows * low), max(high, self.rows * high)
+        finer = whole(parts[1]) if kind == "mean" else 1
+        return low * finer, high * finer, null or not every
