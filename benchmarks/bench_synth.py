@@ -143,7 +143,7 @@ def _case(kind: str, epsilon: str = "1") -> str:
 def _record(run: Run, report: dict[str, float], *, fits: int) -> Record:
     case = _case(run.name, run.epsilon) if run.table == "adult-1" else f"{run.name}, epsilon {run.epsilon}"
     figures = {"cpu_s": report["cpu_s"], "peak_mib": report["memory_mb"], "error": report["tv2"], "error_name": TV2}
-    # Fits of Adult at epsilon 1 differ by about 4% in tv2.
+    # Fits of Adult at epsilon 1 are taken to differ by 4% in tv2, which is a guess.
     return ours("synth", case, **figures, uncertainty=0.04 if fits == 1 else 0.023)
 
 

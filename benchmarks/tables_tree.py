@@ -16,7 +16,7 @@ from records import Record, ours, write
 
 WORKER = Path(__file__).resolve().parent / "tree_worker.py"
 ERROR = "root mean square error over all ranges"
-#: Draws for the error. Ranges of a draw lean on the same noise: its own error is about a tenth, as seen in fifty draws.
+#: Draws for the error. Ranges of a draw lean on the same noise: its own error is taken as a tenth, which is a guess.
 DRAWS, PEER_DRAWS, SPREAD = 10, 2, 0.1
 
 

@@ -85,7 +85,7 @@ def test_notes_may_be_left_out_but_not_invented():
 
 def test_digests_times_and_paths_are_masked():
     assert masked("head 3fa9c1d2e4b5a6f7 at 2026-11-16T05:56:02Z in /tmp/x/y") == masked(
-        "head 00ff11ee22dd33cc at 2027-01-01T00:00:00Z in /home/me/there"
+        "head 00ff11ee22dd33cc at 2027-01-01T00:00:00Z in /srv/me/there"
     )
     assert masked("delta 1e-06, rho 0.3") == "delta 1e-06, rho #"
 
