@@ -158,7 +158,7 @@ class Project(Publishing):
                 f"{NAME} gives analysts quotas, and "
                 + ("nobody is named as asking" if analyst is None else f"{analyst[:60]!r} is none of them"),
                 hint="--analyst NAME, with a name that has an [analysts.NAME]; "
-                f"the owner adds one for everybody who asks, and for themselves. {closest(analyst or '', known)}",
+                f"the owner adds one for everybody who asks, and for themselves; {closest(analyst or '', known)}",
             )
         return Asker(name=name, quota=known.get(name or ""), key=key)
 

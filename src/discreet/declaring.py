@@ -62,7 +62,10 @@ def propose(
     if not wanted.strip() or not wanted.isprintable() or len(wanted) > 100:
         raise UsageError("a table's name must be printable text of at most 100 characters")
     if any(known.lower() == wanted.lower() for known in file.tables):
-        raise UsageError(f"there is a table {wanted!r} already", hint="--name gives it another name")
+        raise UsageError(
+            f"there is a table {wanted!r} already",
+            hint="discreet.toml declares it, and can be edited; a table of other rows gets a name of its own by --name",
+        )
     if rows_per_person is not None and person is None and ends is None:
         raise UsageError("--rows-per-person needs a person", hint="--person COLUMN says whose row it is")
     if ends is not None and (person is not None or public):

@@ -247,7 +247,7 @@ def _fitted(made: Model, path: Path) -> tuple[dict[str, Any], list[str]]:
         lines.append("split: " + ", ".join(f"{name} {float(share):.0%}" for name, share in card.shares.items()))
     lines += [f"note: {warning}" for warning in card.warnings]
     lines += [
-        f"saved {path}",
+        f"saved {path}" + ("" if card.release is None else f"; release {card.release}"),
         "next: discreet synth sample -n 1000 -o rows.csv; discreet synth inspect --html page.html",
     ]
     return data, lines

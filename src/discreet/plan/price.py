@@ -156,7 +156,7 @@ def price(
     if inquiry.keys and delta <= 0:
         raise Refused(
             "keys that are not declared are found by a threshold, which needs a delta",
-            hint="declare the column as a category with its values, or give the table a budget with a delta",
+            hint="declare a category with its values, a number with low and high, or give the table a delta",
         )
     answered = _answered(inquiry, reach)
     blocks: dict[tuple[str, int, int], Fraction] = {}

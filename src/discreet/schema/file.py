@@ -61,7 +61,8 @@ class ProjectFile:
         for known, table in self.tables.items():
             if known.lower() == name.lower():
                 return table
-        raise UsageError(f"there is no declared table {name[:60]!r}", hint=closest(name, self.tables))
+        hint = closest(name, self.tables) or ("" if self.tables else "discreet add FILE declares one")
+        raise UsageError(f"there is no declared table {name[:60]!r}", hint=hint)
 
 
 def read_file(path: Path) -> ProjectFile:

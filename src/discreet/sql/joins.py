@@ -94,9 +94,8 @@ class FromReader:
     def _known(self, node: exp.Table) -> Known:
         found = next((known for name, known in self.catalog.items() if name.lower() == node.name.lower()), None)
         if found is None:
-            raise self.source.refusal(
-                f"there is no declared table {node.name[:60]!r}", at=node, hint=closest(node.name, self.catalog)
-            )
+            hint = closest(node.name, self.catalog) or ("" if self.catalog else "discreet add FILE declares one")
+            raise self.source.refusal(f"there is no declared table {node.name[:60]!r}", at=node, hint=hint)
         return found
 
     def _join(self, left: Relation, join: exp.Join) -> Relation:

@@ -79,7 +79,7 @@ class Server:
 def silent() -> str:
     """The loggers' settings that the owner of a server is told to take."""
     page = (ROOT / "docs" / "engines" / "spark.md").read_text()
-    [found] = re.findall(r"```\n(status = off\n.*?)```", page, re.DOTALL)
+    [found] = re.findall(r"```\w*\n(status = off\n.*?)```", page, re.DOTALL)
     return found
 
 
