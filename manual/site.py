@@ -1,8 +1,8 @@
 """Builds the manual as a site: `python -m manual.site` stages the pages under build/manual, and zensical makes site/.
 
 Pages are staged, not built where they lie, for two reasons. They link to pages outside docs/ (SECURITY.md, the results
-of benchmarks), which come along as pages of the project; links to source files, which a site does not have, become
-plain words. And the comments that the tests read have no place in what people read.
+of benchmarks, the examples, the checker), which come along as pages; links to source files, which a site does not have,
+become plain words. And the comments that the tests read have no place in what people read.
 """
 
 from __future__ import annotations
@@ -26,10 +26,14 @@ BESIDE = {
     "SECURITY.md": "project/security.md",
     "CHANGELOG.md": "project/changelog.md",
     "benchmarks/RESULTS.md": "project/results.md",
+    "examples/README.md": "examples.md",
+    "verify/README.md": "verify.md",
 }
 _FENCE = re.compile(r"^( {0,3})(`{3,}|~{3,}).*?^ {0,3}\2[ \t]*$\n?", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(([^)\s]+)\)")
 _COMMENT = re.compile(r"^<!--.*?-->\n", re.MULTILINE)
+_CONSOLE = re.compile(r'<div class="language-console highlight">.*?</pre>', re.DOTALL)
+_FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 
 
 class Broken(Exception):
@@ -52,6 +56,8 @@ def main() -> int:
         return built.returncode
     shutil.rmtree(SITE, ignore_errors=True)
     shutil.move(STAGE / "site", SITE)
+    for path in SITE.rglob("*.html"):
+        path.write_text(kept_whole(path.read_text(encoding="utf-8")), encoding="utf-8")
     print(f"docs: {len(pages)} pages; open {SITE / 'index.html'}")
     return 0
 
@@ -99,6 +105,11 @@ def staged(source: Path, place: str, sources: dict[Path, str], pictures: dict[Pa
     )
 
 
+def kept_whole(html: str) -> str:
+    """A built page whose flags do not break: a browser that wraps a long command would leave `--` on a line alone."""
+    return _CONSOLE.sub(lambda block: _FLAG.sub(r'<span class="flag">\g<0></span>', block[0]), html)
+
+
 def parts(text: str) -> Iterator[tuple[bool, str]]:
     """A page cut into prose and fenced code: (is code, text)."""
     end = 0
@@ -114,8 +125,11 @@ def _from(place: str, other: str) -> str:
 
 
 def check_nav(pages: list[str]) -> None:
-    """Every page has its place in zensical.toml, and every place its page."""
-    told = set(_places(tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]["nav"]))
+    """Every page has one place in zensical.toml, and every place its page."""
+    places = list(_places(tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]["nav"]))
+    told = set(places)
+    if twice := sorted(place for place in told if places.count(place) > 1):
+        raise Broken(f"zensical.toml lists twice: {', '.join(twice)}")
     if missing := sorted(set(pages) - told):
         raise Broken(f"no place in the navigation of zensical.toml for {', '.join(missing)}")
     if strange := sorted(told - set(pages)):

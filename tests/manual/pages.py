@@ -5,8 +5,10 @@ The contract of a page:
 - `<!-- world: NAME -->`: which files lie in the folder at the start.
 - A console block holds lines `$ discreet …`, with what they print or without; python and pycon blocks are executed.
 - The lines before a block may say `<!-- exit: 3 -->`, `<!-- file: NAME -->`, `<!-- into: NAME -->`,
-  `<!-- not run: REASON -->` or `<!-- let NAME = last release -->`.
-- Nothing hides from the runner: a text block with a prompt, an indented command and a block without a language are refused.
+  `<!-- not run: REASON -->`, `<!-- let NAME = last release -->` or `<!-- noisy -->`: numbers that Python, an
+  explanation or a plan prints are compared, unless a page says that they are noise.
+- Nothing hides from the runner: a text block with a prompt, an indented command, a block without a language, and code
+  in a quotation, in a deep indent, in a list's first line or in HTML are refused.
 """
 
 import re
@@ -17,11 +19,15 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 #: What a block may be. Those that are neither run nor written are pictures in letters.
 RUN = {"console", "python", "pycon"}
 DATA = {"toml", "json", "csv", "yaml", "sql", "ini"}
-LANGUAGES = RUN | DATA | {"text", "html", "mermaid"}
-DIRECTIVES = {"exit", "file", "into", "not run", "let", "world"}
+LANGUAGES = RUN | DATA | {"text", "html"}
+DIRECTIVES = {"exit", "file", "into", "not run", "let", "world", "noisy"}
 _FENCE = re.compile(r"^( {0,3})(`{3,}|~{3,})\s*([\w-]*)")
 _COMMENT = re.compile(r"^\s*<!--\s*(.*?)\s*-->\s*$")
 _HIDDEN = re.compile(r"^(\$ |discreet [a-z]|>>> )")
+#: Fences that readers see as code and that the runner does not: in a quotation, behind a list's mark, deeply indented.
+_UNSEEN_FENCE = re.compile(r"^(?: {4,}|(?=\s*(?:>|[-*+]\s|\d+[.)]\s))(?:\s*(?:>|[-*+]\s|\d+[.)]\s))+\s*)(?:`{3}|~{3})")
+_QUOTED = re.compile(r"^\s{0,3}>[\s>]*(?:\$ |discreet [a-z]| {5,}\S)")
+_HTML_CODE = re.compile(r"<(?:pre|code|samp|xmp|listing)\b", re.IGNORECASE)
 
 
 class PageError(AssertionError):
@@ -39,6 +45,7 @@ class Block:
     file: str | None = None
     into: str | None = None
     not_run: str | None = None
+    noisy: bool = False
     lets: dict[str, str] = field(default_factory=dict)
 
 
@@ -86,15 +93,24 @@ def read(path: Path) -> Page:
         elif line.strip():
             if said:
                 raise PageError(f"{where}: {sorted(said)} stands before no block")
-            # A list item's next line may be indented; code of Markdown's old kind has a blank line before it.
-            indented = line.startswith("    ") and (not before.strip() or before.startswith("    "))
-            if indented and _HIDDEN.match(line.strip()):
-                raise PageError(f"{where}: an indented command is never run; write a ```console block")
-        before = line
+            _refuse_hidden(line.expandtabs(4), before, where)
+        before = line.expandtabs(4)
         number += 1
     if said:
         raise PageError(f"{name_of(path)}: {sorted(said)} stands before no block")
     return Page(path=path, world=world, blocks=tuple(blocks))
+
+
+def _refuse_hidden(line, before, where):
+    """Refuse a line of prose that a reader sees as code and that is never run."""
+    # A list item's next line may be indented; code of Markdown's old kind has a blank line before it.
+    indented = line.startswith("    ") and (not before.strip() or before.startswith("    "))
+    if indented and _HIDDEN.match(line.strip()):
+        raise PageError(f"{where}: an indented command is never run; write a ```console block")
+    if _UNSEEN_FENCE.match(line) or _QUOTED.match(line):
+        raise PageError(f"{where}: code in a quotation, a list's mark or a deep indent is never run; put it below")
+    if _HTML_CODE.search(re.sub(r"`[^`]*`", "", line)):
+        raise PageError(f"{where}: code in HTML is never run; write a fenced block")
 
 
 def _directive(text, where):
@@ -108,7 +124,11 @@ def _directive(text, where):
         raise PageError(f"{where}: write it as <!-- let RELEASE = last release -->")
     if key == "not run" and len(value.split()) < 2:
         raise PageError(f"{where}: a block that is not run says why: <!-- not run: REASON -->")
+    if text == "noisy":
+        return "noisy", text
     if key in DIRECTIVES:
+        if key == "noisy":
+            raise PageError(f"{where}: write it as <!-- noisy -->")
         if not value:
             raise PageError(f"{where}: {key!r} says nothing")
         return key, value
@@ -135,6 +155,8 @@ def _block(lines, number, fence, said, where):
         raise PageError(f"{where}: exit is a whole number, and goes with console")
     if language in RUN and ("file" in said or "into" in said) and language != "python":
         raise PageError(f"{where}: a {language} block is no file")
+    if "noisy" in said and language not in ("console", "pycon"):
+        raise PageError(f"{where}: noisy goes with console and pycon, of which numbers are compared")
     block = Block(
         line=number + 1,
         language=language,
@@ -143,6 +165,7 @@ def _block(lines, number, fence, said, where):
         file=said.get("file"),
         into=said.get("into"),
         not_run=said.get("not run"),
+        noisy="noisy" in said,
         lets=dict(said.get("let", [])),
     )
     if language not in RUN and block.file is None and block.not_run is None:

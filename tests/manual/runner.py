@@ -13,7 +13,7 @@ import traceback
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
-from manual.masking import differs
+from manual.masking import differs, draws_nothing
 from manual.pages import ROOT, Block, Page, PageError, name_of
 from manual.worlds import gathered
 
@@ -124,8 +124,9 @@ class _Session:
             if shown.strip():
                 # A page may leave out what stderr says beside an answer (notes, progress), all of it or nothing.
                 ids = re.findall(LAST["survey"], self.printed)
-                told = differs(self._filled(shown), seen, command=command, ids=ids)
-                if told and (exit_code or differs(self._filled(shown), alone, command=command, ids=ids)):
+                exact = draws_nothing(command) and not block.noisy
+                told = differs(self._filled(shown), seen, command=command, ids=ids, exact=exact)
+                if told and (exit_code or differs(self._filled(shown), alone, command=command, ids=ids, exact=exact)):
                     raise PageError(f"`{command}`: {told}")
 
     def _call(self, command: str) -> tuple[int, str, str]:
@@ -200,7 +201,8 @@ class _Session:
             self.printed += seen
             if error is not None and example.exc_msg is None:
                 raise PageError(f"{example.source.strip()} raises {error}")
-            told = differs(example.exc_msg or "", error or "") if example.exc_msg else differs(example.want, seen)
+            want, got = (example.exc_msg, error or "") if example.exc_msg else (example.want, seen)
+            told = differs(want, got, exact=not block.noisy)
             if told:
                 raise PageError(f"{example.source.strip()}: {told}")
 

@@ -10,7 +10,17 @@ import pytest
 from manual import site
 from manual.pages import ROOT, name_of, pages
 
-OUTER = [ROOT / name for name in ("CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "benchmarks/RESULTS.md")]
+OUTER = [
+    ROOT / name
+    for name in (
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+        "CHANGELOG.md",
+        "benchmarks/RESULTS.md",
+        "examples/README.md",
+        "verify/README.md",
+    )
+]
 
 
 class Fetched(HTMLParser):
@@ -51,6 +61,7 @@ def test_the_site_fetches_nothing_from_elsewhere(built):
     found = {path: fetched(path.read_text()) for path in built.rglob("*.html")}
     assert len(found) > 80
     assert {path: addresses for path, addresses in found.items() if addresses} == {}
+    assert '<span class="flag">--epsilon</span>' in (built / "start.html").read_text()
     assert (built / "index.html").exists() and (built / "reference" / "verbs.html").exists()
     for sheet in built.rglob("*.css"):
         assert not re.search(r"url\(\s*[\"']?https?://|@import\s+[\"']?https?://", sheet.read_text())
@@ -60,6 +71,12 @@ def test_the_site_fetches_nothing_from_elsewhere(built):
 def test_comments_of_the_tests_are_not_in_the_site(built):
     for path in built.rglob("*.html"):
         assert not re.search(r"<!-- (world|not run|file|into|exit|let)\b", path.read_text()), path
+
+
+def test_flags_of_commands_do_not_break_and_words_elsewhere_are_left():
+    block = '<div class="language-console highlight"><pre>$ discreet init --epsilon 1, a--b ----</pre></div>--epsilon'
+    told = block.replace("init --epsilon", 'init <span class="flag">--epsilon</span>')
+    assert site.kept_whole(block) == told
 
 
 def test_what_would_be_fetched_is_seen():
@@ -101,6 +118,13 @@ def test_a_page_has_one_title_and_no_deep_headings(page):
 def test_a_page_without_a_place_is_missed():
     with pytest.raises(site.Broken, match=r"planted\.md"):
         site.check_nav([*site._places([{"A": "index.md"}]), "planted.md"])
+
+
+def test_a_page_that_is_listed_twice_is_seen(tmp_path, monkeypatch):
+    (tmp_path / "zensical.toml").write_text('[project]\nnav = [{ "A" = "a.md" }, { "B" = [{ "A" = "a.md" }] }]\n')
+    monkeypatch.setattr(site, "ROOT", tmp_path)
+    with pytest.raises(site.Broken, match=r"twice: a\.md"):
+        site.check_nav(["a.md"])
 
 
 def test_a_link_that_leads_nowhere_is_missed(tmp_path):

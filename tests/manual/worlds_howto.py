@@ -158,7 +158,7 @@ def nation(folder: Path) -> None:
 def admissions(folder: Path) -> None:
     """A hospital's admissions, and as many that chance held out, which no model will see."""
     chance = random.Random(14)
-    heading = ["age", "sex", "weight", "ward", "days", "smoker", "outcome"]
+    heading = ["age", "sex", "weight", "ward", "admitted", "discharged", "smoker", "outcome"]
     rows = [_admission(chance) for _ in range(24_000)]
     _write(folder / "admissions.csv", heading, rows[:12_000])
     _write(folder / "heldout.csv", heading, rows[12_000:])
@@ -173,7 +173,8 @@ def _admission(chance: random.Random) -> Sequence[object]:
     days = min(60, 1 + int(chance.expovariate(1 / (2 + age / 12))))
     outcome = chance.choices(["home", "care", "died"], [10, 1 + days / 6, age / 60])[0]
     weight = max(35, min(160, int(chance.gauss(72 + 9 * (sex == "M"), 15))))
-    return age, sex, weight, ward, days, str(smoker).lower(), outcome
+    admitted = date(2025, 1, 1) + timedelta(days=chance.randrange(365))
+    return age, sex, weight, ward, admitted, admitted + timedelta(days=days - 1), str(smoker).lower(), outcome
 
 
 def _write(path: Path, heading: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
