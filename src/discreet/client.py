@@ -141,8 +141,8 @@ class RemoteQuestion:
 
     remote: Remote
     text: str
-    #: The last explanation, for a notebook to show.
-    _told: list[Explanation] = field(default_factory=list, init=False, repr=False, compare=False)
+    #: The last explanation or answer, for a notebook to show.
+    _told: list[Explanation | Release] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def explain(
         self, *, epsilon: object = None, within: object = None, confidence: object = "0.95", delta: object = None
@@ -168,13 +168,15 @@ class RemoteQuestion:
         `key`: one of your own, where a program that may be started again must not pay again.
         """
         body = _told(epsilon=epsilon, within=within, confidence=confidence, delta=delta)
-        return self.remote.paid("/query", {"sql": self.text, "fresh": fresh, **body}, key)
+        found = self.remote.paid("/query", {"sql": self.text, "fresh": fresh, **body}, key)
+        self._told[:] = [found]
+        return found
 
     def __repr__(self) -> str:
         return f"<RemoteQuestion: {in_a_line(self.text)}>"
 
     def _repr_html_(self) -> str:
-        """The question in a notebook, with its price where it was explained. Nothing is sent."""
+        """The question in a notebook, with its price where one was told. Nothing is sent."""
         return notebook.face(lambda: face(self.text, self._told), lambda: repr(self))
 
 

@@ -79,6 +79,8 @@ def propose(
         raise UsageError(f"there is no population {population[:60]!r}", hint=_move(population))
     _refuse_person_as_header(found.files[0].name if found.files else told, header.names)
     columns = {column: {"type": type_} for column, type_ in engine.columns(told, folder=folder).items()}
+    if person is not None and person not in columns and "," in person:
+        raise _several(person)
     for told_ in (*(() if person is None else (person,)), *(ends or ())):
         if told_ not in columns:
             raise UsageError(f"there is no column {told_[:60]!r} in the source", hint=closest(told_, columns))
@@ -103,7 +105,7 @@ def propose(
 
 
 def protected(table: Table, others: Iterable[Table]) -> list[str]:
-    """What the owner should know of whose rows they are, where no person was named. From names alone, never from data.
+    """What the owner should know of whose rows they are, and who is not protected. From names alone, never from data.
 
     The unit is what the guarantee is about: with a person's rows taken for so many persons it protects each row, and
     somebody of many rows hardly at all.
@@ -111,7 +113,7 @@ def protected(table: Table, others: Iterable[Table]) -> list[str]:
     if table.public:
         return []
     if not table.schema.unit.is_row:
-        return _same_people(table, others)
+        return [*_same_people(table, others), *_nobody_else(table)]
     if (pair := look_like_ends(column.name for column in table.schema.columns)) is not None:
         return [
             f"each row of {table.name!r} is protected, for no --ends were given: if a row is an edge between "
@@ -186,6 +188,21 @@ def _same_people(table: Table, others: Iterable[Table]) -> list[str]:
                 f"same people would lose the sum of both. To share one, {_move(other.population)}"
             ]
     return []
+
+
+def _nobody_else(table: Table) -> list[str]:
+    """A note where a column beside the person looks like it tells others apart: one kind of person is protected."""
+    own = {part.lower() for part in table.schema.unit.person}
+    names = [column.name for column in table.schema.columns if column.name.lower() not in own]
+    seen = [name for name in names if _IDENTIFIER.fullmatch(_snake(name))]
+    if not seen or not own:
+        return []
+    whom = " and ".join(repr(part) for part in table.schema.unit.person)
+    others = ", ".join(map(repr, seen[:3]))
+    return [
+        f"{table.name!r} protects the persons of {whom}, with all their rows, and nobody else: "
+        f"if {others} {'tells' if len(seen) == 1 else 'tell'} other people apart, those are not protected"
+    ]
 
 
 def _whose_ends(table: Table, others: Iterable[Table]) -> list[str]:
@@ -267,6 +284,17 @@ def _twin(name: str, population: str, *, declared: bool) -> UsageError:
 
 def _move(population: str) -> str:
     return f'move the budget to [populations.{population}] in {NAME}, and say population = "{population}" in each table'
+
+
+def _several(person: str) -> UsageError:
+    """Why a list is no column, and what a list of columns means where it is one."""
+    parts = [part.strip()[:60] for part in person.split(",") if part.strip()][:4]
+    listed = ", ".join(f'"{part}"' for part in parts)
+    return UsageError(
+        f"--person names one column, got {person[:60]!r}",
+        hint=f"only one kind of person is protected: add it with the column of those who are to be; if it takes all "
+        f"these columns together to name one person, say person = [{listed}] in {NAME}",
+    )
 
 
 def _refuse_person_as_header(shown: str, names: Iterable[str]) -> None:

@@ -18,6 +18,8 @@ from html import escape
 MOST_ROWS = 20
 #: Longer words are cut: a value can be a whole letter.
 MOST_LETTERS = 200
+#: So are longer sentences: names in them come from tables and servers, and one can be a whole book.
+MOST_SENTENCE = 4000
 
 #: Turn the direction of what follows them, beyond their own cell.
 _TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c")
@@ -76,7 +78,7 @@ def face(build: Callable[[], Iterable[str]], plain: Callable[[], str]) -> str:
     try:
         return f'<div class="discreet"><style>{_STYLE}</style>{"".join(build())}</div>'
     except Exception:
-        return f"<pre>{words(_said(plain))}</pre>"
+        return f"<pre>{words(_said(plain), most=MOST_SENTENCE)}</pre>"
 
 
 def _said(plain: Callable[[], str]) -> str:
@@ -103,27 +105,30 @@ def _is_unseen(letter: str) -> bool:
 
 def head(text: object) -> str:
     """What it is."""
-    return f'<p class="discreet-head">{words(text)}</p>'
+    return f'<p class="discreet-head">{words(text, most=MOST_SENTENCE)}</p>'
 
 
 def line(text: object) -> str:
     """A sentence."""
-    return f"<p>{words(text)}</p>"
+    return f"<p>{words(text, most=MOST_SENTENCE)}</p>"
 
 
 def quiet(text: object) -> str:
     """A sentence beside the matter: what it cost, where it comes from."""
-    return f'<p class="discreet-quiet">{words(text)}</p>'
+    return f'<p class="discreet-quiet">{words(text, most=MOST_SENTENCE)}</p>'
 
 
 def quoted(text: object) -> str:
     """Code, line by line."""
-    return f"<pre>{words(text, most=4000)}</pre>"
+    return f"<pre>{words(text, most=MOST_SENTENCE)}</pre>"
 
 
 def listed(pairs: Iterable[tuple[str, str]]) -> str:
     """Words, and what is to be said under each."""
-    rows = "".join(f'<tr><th scope="row">{words(name)}</th><td>{words(said)}</td></tr>' for name, said in pairs)
+    rows = "".join(
+        f'<tr><th scope="row">{words(name, most=MOST_LETTERS)}</th><td>{words(said, most=MOST_SENTENCE)}</td></tr>'
+        for name, said in pairs
+    )
     return f'<table class="discreet-listed"><tbody>{rows}</tbody></table>'
 
 
@@ -195,7 +200,7 @@ def meter(share: float, says: str) -> str:
     """A bar of which a share is filled."""
     filled = 400 * min(1.0, max(0.0, share))
     return (
-        f'<svg width="400" height="14" viewBox="0 0 400 14" role="img"><title>{words(says)}</title>'
+        f'<svg width="400" height="14" viewBox="0 0 400 14" role="img"><title>{words(says, most=MOST_SENTENCE)}</title>'
         '<rect class="discreet-left" width="400" height="14" rx="3"/>'
         f'<rect class="discreet-bar" width="{filled:.1f}" height="14" rx="3"/></svg>'
     )

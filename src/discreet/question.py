@@ -27,8 +27,8 @@ class Question:
 
     project: Project
     asked: Asked
-    #: The last explanation, for a notebook to show.
-    _told: list[Explanation] = field(default_factory=list, init=False, repr=False, compare=False)
+    #: The last explanation or answer, for a notebook to show.
+    _told: list[Explanation | Release] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def explain(
         self,
@@ -73,7 +73,7 @@ class Question:
         wish = wish_of(epsilon, within, confidence, delta)
         asker = self.project.asker(analyst, key)
         asked, versions = self.project.about(self.asked)
-        return answers.ask(
+        found = answers.ask(
             asked,
             wish,
             versions=versions,
@@ -83,6 +83,8 @@ class Question:
             fresh=fresh,
             reads=self._reads,
         )
+        self._told[:] = [found]
+        return found
 
     def _reads(self, text: str) -> Asked:
         """A statement, read as this project's questions are."""
@@ -92,7 +94,7 @@ class Question:
         return f"<Question about {self.asked.table}: {in_a_line(self.asked.text)}>"
 
     def _repr_html_(self) -> str:
-        """The question in a notebook, with its price where it was explained. Free: it explains and asks nothing."""
+        """The question in a notebook, with its price where one was told. Free: it explains and asks nothing."""
         return notebook.face(lambda: face(self.asked.text, self._told), lambda: repr(self))
 
 
@@ -116,6 +118,14 @@ class Explanation:
         price = f"rho {cost['rho']}" if cost["epsilon"] is None else f"epsilon {cost['epsilon']}"
         return price + (f", delta {cost['delta']}" if cost["delta"] else "")
 
+    @property
+    def widths(self) -> list[tuple[str, float]]:
+        """How wrong the columns may be, where that is known; of a stored answer how wrong that one is, at most."""
+        stored = self.data["stored"]
+        if stored is not None:
+            return [] if stored["plus_minus"] is None else [("the stored numbers", stored["plus_minus"])]
+        return [(each["column"], each["plus_minus"]) for each in self.data["noise"] if each["plus_minus"] is not None]
+
     def __str__(self) -> str:
         parts = [*self._parts(), ("runs", self.data["engine_sql"])]
         return "\n".join(f"{name:10}" + said.replace("\n", "\n" + " " * 10) for name, said in parts)
@@ -128,13 +138,9 @@ class Explanation:
         if told is not None and not told["enough"]:
             yield "known", known_words(told)
         yield "noise", "\n".join([*data["steps"], f"({data['because']})"])
-        noise = [
-            f"{each['column']} within {each['plus_minus']:,g} at {100 * data['confidence']:g}%"
-            for each in data["noise"]
-            if each["plus_minus"] is not None
-        ]
-        if noise and told is None:
-            yield "error", "\n".join(noise)
+        if told is None and self.widths:
+            sure = f"{100 * data['confidence']:g}%"
+            yield "error", "\n".join(f"{name} within {width:,g} at {sure}" for name, width in self.widths)
         yield "touches", data["region"]
         yield "because", "\n".join(dict.fromkeys(line for part in self._sensitivities() for line in part["because"]))
 
@@ -156,19 +162,22 @@ def in_a_line(text: str) -> str:
     return said if len(said) <= 80 else said[:79] + "…"
 
 
-def face(text: str, told: Sequence[Explanation]) -> Iterator[str]:
-    """A question in a notebook; `told`: its last explanation, if there was one."""
+def face(text: str, told: Sequence[Explanation | Release]) -> Iterator[str]:
+    """A question in a notebook; `told`: its last explanation or answer, if there was one."""
     yield notebook.quoted(text)
     if not told:
         yield notebook.quiet("Not priced yet: .explain(epsilon=0.5) or .explain(within=10) does, free. .ask(…) pays.")
         return
-    data = told[-1].data
-    yield notebook.line(f"When it was explained, it would have cost {told[-1].price}.")
-    widths = [each for each in data["noise"] if each["plus_minus"] is not None]
+    last = told[-1]
+    if isinstance(last, Release):
+        yield notebook.line(f"It was asked, and answered by release {last.id}: {last.price}.")
+        return
+    yield notebook.line(f"When it was explained, it would have cost {last.price}.")
+    widths = [] if last.data["told"] is not None else last.widths
     if widths:
-        shown = ", ".join(f"{each['column']} ± {each['plus_minus']:,g}" for each in widths[:8])
+        shown = ", ".join(f"{in_a_line(name)} ± {width:,g}" for name, width in widths[:8])
         more = f", and {len(widths) - 8} more" if len(widths) > 8 else ""
-        yield notebook.line(f"Noise at {100 * data['confidence']:g}%: {shown}{more}.")
+        yield notebook.line(f"Noise at {100 * last.data['confidence']:g}%: {shown}{more}.")
     yield notebook.quiet("Nothing is charged until .ask(…).")
 
 

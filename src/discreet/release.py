@@ -239,7 +239,7 @@ class Release:
         return "\n".join([*lines, *(["…"] if len(self.rows) > 20 else []), repr(self)])
 
     def __repr__(self) -> str:
-        return f"<Release {self.id}: {len(self.rows)} rows, {self._price()}>"
+        return f"<Release {self.id}: {len(self.rows)} rows, {self.price}>"
 
     def _repr_html_(self) -> str:
         """The answer in a notebook. Free: it reads what is here."""
@@ -257,7 +257,7 @@ class Release:
             sure = f"{100 * float(self.confidence):g}%"
             yield notebook.quiet(f"± is noise: each exact number, taken alone, lies inside at {sure}{grey}.")
         yield notebook.quiet(
-            f"{self._price()}; {_paid(self.spent)} spent, {_paid(self.remaining, up=False)} left. "
+            f"{self.price}; {_paid(self.spent)} spent, {_paid(self.remaining, up=False)} left. "
             f"Release {self.id} of {self.table}, version {self.version}."
         )
         for warning in self.warnings:
@@ -278,7 +278,9 @@ class Release:
             drawn=whole,
         )
 
-    def _price(self) -> str:
+    @property
+    def price(self) -> str:
+        """What it cost, in words."""
         stored = f"stored answer, bought for {_paid(self.bought)}, free now" if self.cached else ""
         return stored or ("derived answer, free" if self.derived else f"cost {_paid(self.cost)}")
 

@@ -135,6 +135,36 @@ def test_other_names_are_not(tmp_path, capsys, header):
     assert "each row of 'new' counts as one person" in told and "looks like" not in told
 
 
+@pytest.mark.parametrize(
+    ("header", "told"),
+    [
+        ("patient_id,doctor_id,ward", "if 'doctor_id' tells other people apart, those are not protected"),
+        (
+            "patient_id,DoctorID,nurse_uid",
+            "if 'DoctorID', 'nurse_uid' tell other people apart, those are not protected",
+        ),
+        ("patient_id,ward,covid,email", None),
+    ],
+)
+def test_whoever_is_not_the_person_is_not_protected(tmp_path, capsys, header, told):
+    make(tmp_path)
+    notes = added(capsys, tmp_path, header, "--person", "patient_id")
+    wanted = f"'new' protects the persons of 'patient_id', with all their rows, and nobody else: {told}"
+    assert notes == ([] if told is None else [wanted])
+
+
+def test_a_list_of_persons_is_refused_with_what_a_list_means(tmp_path, capsys):
+    make(tmp_path)
+    (tmp_path / "new.csv").write_text("patient_id,doctor_id\na,b\n")
+    words = ("add", str(tmp_path / "new.csv"), "--epsilon", "1", "--person", "patient_id, doctor_id")
+    code, data, _ = run(capsys, tmp_path, *words)
+    assert code == 2 and data["reason"] == "--person names one column, got 'patient_id, doctor_id'"
+    assert "only one kind of person is protected" in data["hint"]
+    assert 'person = ["patient_id", "doctor_id"]' in data["hint"]
+    (tmp_path / "odd.csv").write_text('"a,b",ward\na,b\n')  # a column may be called so
+    assert run(capsys, tmp_path, "add", str(tmp_path / "odd.csv"), "--epsilon", "1", "--person", "a,b")[0] == 0
+
+
 def test_the_person_of_another_table_is_known_again(tmp_path, capsys):
     make(tmp_path)
     (tmp_path / "old.csv").write_text("Badge,ward\n1,a\n")

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
+import yaml
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 import clinic
@@ -26,6 +27,8 @@ def test_write_verify_and_key(project, tmp_path, capsys):
     out = tmp_path / "out"
     code, data, _ = clinic.run(capsys, folder, "release", id_, "--to", str(out), "--name", "N", "--intended-use", "U")
     assert code == 0 and data["release"] == id_ and "name" not in data["not_told"] and "sector" in data["not_told"]
+    card = yaml.safe_load((out / "card.yaml").read_text())["deployment"]
+    assert "publication_date" not in data["not_told"] and len(card["product"]["publication_date"]) == 10
     code, key, _ = clinic.run(capsys, folder, "release", "key")
     assert code == 0 and key["fingerprint"] == data["key"]
     code, report, _ = clinic.run(capsys, folder, "release", "verify", str(out), "--key", key["fingerprint"])
@@ -70,6 +73,25 @@ def test_a_project_that_cannot_be_opened_is_told(project, tmp_path, capsys):
     (folder / ".discreet" / "ledger.db").write_bytes(b"lost")
     code, _, _ = clinic.run(capsys, folder, "release", "verify", str(tmp_path / "out"))
     assert code == 5
+
+
+def test_without_the_ledgers_state_folder_the_bundle_is_checked_all_the_same(project, tmp_path, capsys, monkeypatch):
+    folder, id_ = project
+    out = tmp_path / "out"
+    _, made, _ = clinic.run(capsys, folder, "release", id_, "--to", str(out))
+    monkeypatch.setenv("DISCREET_STATE", str(tmp_path / "another"))
+    code, report, _ = clinic.run(capsys, folder, "release", "verify", str(out), "--key", made["key"])
+    assert code == 5 and report["sound"] and report["open"] == ["ledger"]
+    assert {check["name"]: check["holds"] for check in report["checks"]} == {
+        **dict.fromkeys(("whole", "signed", "cost", "proof", "data", "card"), True),
+        "ledger": None,
+    }
+    code, text, _ = clinic.say(capsys, folder, "release", "verify", str(out), "--accept-open")
+    assert code == 0 and "open   ledger  it was not compared: this machine has no state folder for the ledger" in text
+    assert "SOME key" in text.splitlines()[-1]
+    (out / "data.csv").write_text("x")
+    code, text, _ = clinic.say(capsys, folder, "release", "verify", str(out), "--accept-open")
+    assert code == 5 and "changed: data.csv" in text and text.splitlines()[-1] == "do not trust this bundle"
 
 
 def test_a_bundle_of_a_second_measurement_names_the_first(project, tmp_path, capsys):

@@ -54,6 +54,13 @@ class About:
             for field in fields(self)
         }
 
+    @property
+    def open(self) -> tuple[str, ...]:
+        """The fields for which the card says that nothing was told. It knows a day of publication by itself."""
+        return tuple(
+            field.name for field in fields(self) if field.name != "publication_date" and not getattr(self, field.name)
+        )
+
     @staticmethod
     def from_data(data: object) -> About:
         """The fields that `to_data` wrote, or a person did. An unknown one is refused: it would be lost."""

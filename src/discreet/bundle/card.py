@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from discreet import __version__, exact
+from discreet.accounting.convert import epsilon_from_rho
 from discreet.bundle.about import NOT_TOLD
 from discreet.bundle.claims import ZCDP, parameters
 from discreet.bundle.content import Content, explained
@@ -116,6 +117,26 @@ def _loss(content: Content) -> dict[str, Any]:
         f"worst case over people, epsilon {exact.show(content.spent, up=True)} was spent. A limit that is raised "
         "later opens a further filter on top.",
     }
+
+
+def in_words(content: Content) -> str:
+    """What a release in rho means in the numbers that people know; empty where it has an epsilon of its own.
+
+    Guarantee: what is shown is (epsilon, delta)-differentially private with the numbers that are said.
+    Because: rho-zCDP implies (`epsilon_from_rho`(rho, delta'), delta')-DP for every delta' above 0, and thresholds add
+        their own delta. delta' is what the population sets aside for this; where it sets none aside there is no rho.
+    """
+    claims, guarantee = content.claims, content.guarantee
+    if claims["variant"] != ZCDP:
+        return ""
+    limit = f"epsilon {exact.show(guarantee.epsilon)} with delta {exact.show(guarantee.delta)}"
+    always = f"all that is ever released about these people, this included, stays within {limit}"
+    if not guarantee.delta_rho:
+        return f"In other words: {always}."
+    epsilon = epsilon_from_rho(exact.read(claims["rho"]), guarantee.delta_rho)
+    delta = guarantee.delta_rho + exact.read(claims["delta"])
+    alone = f"at most epsilon {exact.show(epsilon, up=True)} with delta {exact.show(delta, up=True)}"
+    return f"In other words: this release alone is {alone}, and {always}."
 
 
 def _own(content: Content) -> str:

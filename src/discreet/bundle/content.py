@@ -102,6 +102,11 @@ class Content:
             doubled=self.doubled,
         )
 
+    @property
+    def sampled(self) -> bool:
+        """Whether the first sheet is of rows sampled from a model; the last is of the numbers that it was fitted to."""
+        return self.kind == "model" and len(self.sheets) > 1
+
     def to_plan(self) -> dict[str, Any]:
         """All but the sheets, as JSON data."""
         return {

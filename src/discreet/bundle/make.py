@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from discreet import __version__
 from discreet.bundle import manifest, proof, sheet, yaml
 from discreet.bundle.about import About
-from discreet.bundle.card import card_of
+from discreet.bundle.card import card_of, in_words
 from discreet.bundle.chart import chart_of
 from discreet.bundle.content import Content, content_of
 from discreet.bundle.page import page_of
@@ -53,12 +53,14 @@ def files_of(content: Content, signer: Signer) -> dict[str, bytes]:
 def unsigned(content: Content) -> dict[str, bytes]:
     """The files of what a bundle tells, all but the manifest."""
     card, plan = card_of(content), content.to_plan()
-    first = content.sheets[0] if content.sheets else Sheet(columns=(), rows=(), intervals=())
-    chart = chart_of(first, title=content.text or content.release)
+    chart = _chart(content)
+    page = page_of(
+        card, content.sheets, chart, warnings=content.warnings, words=in_words(content), sampled=content.sampled
+    )
     found = {
-        "card.html": page_of(card, content.sheets, chart, warnings=content.warnings).encode(),
+        "card.html": page.encode(),
         "card.yaml": yaml.write(card).encode(),
-        "chart.svg": chart.encode(),
+        **({"chart.svg": chart.encode()} if chart else {}),
         "data.json": sheet.to_json(content.sheets, release=content.release, confidence=float(content.confidence)),
         "plan.json": (json.dumps(plan, ensure_ascii=False, sort_keys=True, indent=1) + "\n").encode(),
         proof.NAME: proof.written(proof.proof_of(plan, ledger=content.ledger, derivation=content.derivation)),
@@ -66,6 +68,14 @@ def unsigned(content: Content) -> dict[str, bytes]:
     for name, each in named(content.sheets).items():
         found |= {f"{name}.csv": sheet.to_csv(each), f"{name}.parquet": sheet.to_parquet(each)}
     return found
+
+
+def _chart(content: Content) -> str:
+    """The chart of the first table; empty for a model: bars of single sampled rows would say nothing."""
+    if content.kind == "model":
+        return ""
+    first = content.sheets[0] if content.sheets else Sheet(columns=(), rows=(), intervals=())
+    return chart_of(first, title=content.text or content.release)
 
 
 def named(sheets: tuple[Sheet, ...]) -> dict[str, Sheet]:

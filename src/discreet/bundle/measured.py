@@ -72,10 +72,19 @@ def _order(id_: str) -> tuple[str, int]:
 
 
 def _noisy(data: Any) -> Iterator[list[int]]:
-    """The lists of noisy numbers in a stored step, in its order."""
+    """The lists of noisy numbers in a stored step, in its order. A number that stands alone is a choice, and no list.
+
+    A step stores its lists under a name, or, as the steps that fit a model do, as they are: one, or one for each part.
+    """
     if isinstance(data, list):
+        if data and _is_flat(data):
+            yield [int(each) for each in data]
+            return
         for each in data:
-            yield from _noisy(each)
+            if _is_packed(each):
+                yield [int(value) for value in unpacked(_sized(each)).tolist()]
+            else:
+                yield from _noisy(each)
     elif isinstance(data, dict):
         for name, value in data.items():
             if name != "noisy":
@@ -94,6 +103,10 @@ def _sized(part: Any) -> Any:
         if unpacking.unconsumed_tail:
             raise ValueError("a list of numbers that is too long")
     return part
+
+
+def _is_packed(value: Any) -> bool:
+    return isinstance(value, dict) and set(value) == {"type", "data"}
 
 
 def _is_flat(value: list[Any]) -> bool:

@@ -11,8 +11,9 @@ from discreet.bundle.card import said
 from discreet.bundle.sheet import Sheet
 from discreet.release import Cell, drowned, with_noise
 
-#: The first rows are shown; all of them are in the data files.
+#: The first rows are shown; all of them are in the data files. Of rows that were sampled a few show their form.
 MOST_ROWS = 100
+MOST_SAMPLED = 10
 
 _STYLE = (
     "body{font:16px/1.5 sans-serif;max-width:50rem;margin:2rem auto;padding:0 1rem;color:#222;background:#fff}"
@@ -25,8 +26,16 @@ _WORDS = {"product": "What it is", "dp_flavor": "Differential privacy", "privacy
           "resources": "Sources"}  # fmt: skip
 
 
-def page_of(card: Mapping[str, Any], sheets: tuple[Sheet, ...], chart: str, *, warnings: tuple[str, ...]) -> str:
-    """The page. `chart` is SVG of our own."""
+def page_of(
+    card: Mapping[str, Any],
+    sheets: tuple[Sheet, ...],
+    chart: str,
+    *,
+    warnings: tuple[str, ...],
+    words: str = "",
+    sampled: bool = False,
+) -> str:
+    """The page. `chart` is SVG of our own; `words`: what the claims mean; `sampled`: the first sheet is a model's."""
     told = said(card)
     claims = {"release": told["release"], "variant": told["variant"], "privacy_unit": told["privacy_unit"]}
     claims |= {name: repr(value) for name, value in told["parameters"].items()}
@@ -43,7 +52,7 @@ def page_of(card: Mapping[str, Any], sheets: tuple[Sheet, ...], chart: str, *, w
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{title}</title><style>{_STYLE}</style></head>\n<body><main><h1>{title}</h1>\n"
-        f"<dl>{short}</dl>\n{''.join(_table(sheet) for sheet in sheets)}\n{chart}"
+        f"{f'<p>{escape(words)}</p>' if words else ''}\n<dl>{short}</dl>\n{_tables(sheets, sampled=sampled)}\n{chart}"
         f"{f'<ul>{notes}</ul>' if notes else ''}\n{parts}\n"
         "<p>Numbers carry noise. An interval speaks of the noise alone, not of sampling or of how the data were "
         "collected. <code>discreet release verify</code> checks this bundle.</p></main></body></html>\n"
@@ -59,12 +68,21 @@ def _pair(name: str, value: Any, *, mark: bool = False) -> str:
     return f"<dt>{escape(name.replace('_', ' '))}</dt><dd{id_}>{escape(str(value))}</dd>"
 
 
-def _table(sheet: Sheet) -> str:
+def _tables(sheets: tuple[Sheet, ...], *, sampled: bool) -> str:
+    """The tables that hold a row. Those of a model have a title, for nobody asked for their columns by name."""
+    if not sampled:
+        return "".join(_table(sheet, most=MOST_ROWS) for sheet in sheets if sheet.rows)
+    titles = ("Rows sampled from the model", "Noisy numbers that it was fitted to")
+    found = zip(titles, sheets, (MOST_SAMPLED, MOST_ROWS), strict=True)
+    return "".join(f"<h2>{title}</h2>{_table(sheet, most=most)}" for title, sheet, most in found if sheet.rows)
+
+
+def _table(sheet: Sheet, *, most: int) -> str:
     head = "".join(f'<th scope="col">{escape(column.name)}</th>' for column in sheet.columns)
     body = "".join(f"<tr>{''.join(_cell(sheet, row, at) for at in range(len(sheet.columns)))}</tr>"
-                   for row in range(min(MOST_ROWS, len(sheet.rows))))  # fmt: skip
-    rest = len(sheet.rows) - MOST_ROWS
-    more = f"<p>{rest} more rows are in the data files.</p>" if rest > 0 else ""
+                   for row in range(min(most, len(sheet.rows))))  # fmt: skip
+    rest = len(sheet.rows) - most
+    more = f"<p>{rest:,} more rows are in the data files.</p>" if rest > 0 else ""
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 
 

@@ -16,7 +16,7 @@ ledger_app = typer.Typer(no_args_is_help=True, help="The ledger: check it, list 
 ledger_app.command("move")(moving.move)
 
 
-@ledger_app.command("verify")
+@ledger_app.command("verify", short_help="Check the whole chain, its key, balances and anchor.")
 def verify(project: Folder = HERE, as_json: Json = False) -> None:
     """Check the whole chain against its key, its balances and its anchor."""
     import discreet
@@ -66,7 +66,7 @@ def export(
     )
 
 
-@ledger_app.command("acknowledge")
+@ledger_app.command("acknowledge", short_help="Unlock after a rollback or repeated failures.")
 def acknowledge(project: Folder = HERE, as_json: Json = False) -> None:
     """Unlock after a detected rollback or repeated failures; what was forgotten is charged anew."""
     import discreet
@@ -104,7 +104,7 @@ def adopt(
     show.out(data, text, as_json=as_json)
 
 
-@ledger_app.command("backup")
+@ledger_app.command("backup", short_help="Write a checked copy of the ledger to a new file.")
 def backup(
     to: Annotated[Path, typer.Option("--to", metavar="FILE", help="A new file for the copy.")],
     project: Folder = HERE,

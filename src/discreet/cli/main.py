@@ -62,11 +62,11 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Learn about the many without learning about the one.",
 )
-app.add_typer(ledger_app, name="ledger")
-app.add_typer(synth_app, name="synth")
-app.add_typer(survey_app, name="survey")
+app.add_typer(ledger_app, name="ledger", short_help="The ledger: check, list, unlock, back up, move it.")
+app.add_typer(synth_app, name="synth", short_help="Synthetic data: fit a model, sample rows, inspect it.")
+app.add_typer(survey_app, name="survey", short_help="Surveys whose answers are noised before they are sent.")
 app.add_typer(people_app, name="people")
-app.add_typer(attack_app, name="attack")
+app.add_typer(attack_app, name="attack", short_help="Break what does not protect, and see how often.")
 app.add_typer(graph_app, name="graph")
 
 
@@ -76,11 +76,28 @@ STOPPED = 130
 _WRONG_USAGE: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
 
+#: For the list of verbs, whose lines are short; `VERB --help` tells the whole. Others fit as they are.
+_SHORT = {
+    "add": "Declare a table: its names and types, in discreet.toml.",
+    "refresh": "Make a new version of a table from its source.",
+    "explain": "What a question would cost, and how exact it would be.",
+    "again": "Measure an earlier question once more, and combine.",
+    "budget": "Limit, spent and remaining; `grant` raises a limit.",
+    "demo": "The tour: a generated clinic, until its budget runs out.",
+    "forget": "Erase a person from a table and those reached through it.",
+    "bounds": "Buy rows_per_person, bounds and values privately.",
+    "ranges": "Intervals and quantiles of a column from one release.",
+    "marginals": "All tables of up to --order columns, consistent.",
+    "release": "Write a release as a bundle; `verify` checks one.",
+    "serve": "Serve the console in a browser.",
+    "audit": "Measure the epsilon of what is installed.",
+}
+
 for _of_the_owner in (init, add, refresh):
-    app.command()(_of_the_owner)
+    app.command(short_help=_SHORT.get(_of_the_owner.__name__))(_of_the_owner)
 
 
-@app.command()
+@app.command(short_help=_SHORT["explain"])
 def explain(
     sql: Annotated[str, typer.Argument(help="The question.")],
     epsilon: Epsilon = None,
@@ -143,7 +160,7 @@ def query(
     show.out(release.to_data(), show.answer(release, found.budget(release.table)), as_json=as_json)
 
 
-@app.command()
+@app.command(short_help=_SHORT["again"])
 def again(
     release: Annotated[str, typer.Argument(help="An earlier release: r-…")],
     epsilon: Annotated[str, typer.Option("--epsilon", help="How much more to spend on it.")],
@@ -161,7 +178,7 @@ def again(
     show.out(answered.to_data(), show.answer(answered, found.budget(answered.table)), as_json=as_json)
 
 
-@app.command()
+@app.command(short_help=_SHORT["budget"])
 def budget(
     words: Annotated[
         list[str] | None, typer.Argument(metavar="[TABLE] | grant TABLE", help="A table, else all.")
@@ -198,7 +215,7 @@ def budget(
     show.out(data, [*text, *(f"  write it into discreet.toml too: {line}" for line in lines)], as_json=as_json)
 
 
-@app.command()
+@app.command(short_help=_SHORT["demo"])
 def demo(project: Ignored = HERE, as_json: Json = False) -> None:
     """The tour: a generated clinic, an answer, a repeat, a disjoint pair, a budget running out."""
     from discreet.cli.demo import tour
@@ -227,7 +244,7 @@ for _verb_of_its_own in (
     check,
     audit,
 ):
-    app.command()(_verb_of_its_own)
+    app.command(short_help=_SHORT.get(_verb_of_its_own.__name__))(_verb_of_its_own)
 
 
 def _read(file: Path) -> str:
@@ -318,12 +335,20 @@ def _verb(words: list[str]) -> str:
     """As much of what was typed as is a verb."""
     if not words or words[0] not in _VERBS:
         return ""
-    begun = [words[0]] in _GROUPS and len(words) > 1 and not words[1].startswith("-")
-    return " ".join(words[:2]) if begun else words[0]
+    return " ".join(words[:2]) if words[1:2] and words[1] in _PARTS.get(words[0], ()) else words[0]
 
 
 #: Verbs that are only the beginning of one.
 _GROUPS = [[group.name] for group in app.registered_groups]
+_PARTS = {
+    group.name: {
+        command.name or command.callback.__name__
+        for command in group.typer_instance.registered_commands
+        if command.callback
+    }
+    for group in app.registered_groups
+    if group.name and group.typer_instance
+}
 _VERBS = {command.callback.__name__ for command in app.registered_commands if command.callback} | {
     name for (name,) in _GROUPS if name
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +11,7 @@ import typer
 
 from discreet.cli import show
 from discreet.cli.flags import HERE, Folder, Json
-from discreet.errors import ProjectError, UsageError
+from discreet.errors import LedgerFault, ProjectError, UsageError
 
 if TYPE_CHECKING:
     from discreet.api import Project
@@ -73,7 +74,7 @@ def _write(id_: str, to: Path, about: About, project: Path, *, as_json: bool) ->
     make.write(files, to)
     also = found.recalled(id_).also
     mark = fingerprint(Signer.here().public)
-    open_fields = [field for field, value in about.to_data().items() if not value]
+    open_fields = list(about.open)
     lines = [f"wrote {len(files)} files to {to}", f"signed by {mark}"]
     if also:
         lines.append(f"it shows the noisy numbers of {', '.join(also)} as well, which it is read together with")
@@ -87,14 +88,19 @@ def _write(id_: str, to: Path, about: About, project: Path, *, as_json: bool) ->
 def _verify(path: Path, key: str | None, project: Path, *, accept_open: bool, as_json: bool) -> None:
     from discreet.bundle.signing import read_fingerprint
     from discreet.bundle.verify import verify
+    from discreet.ledger.anchor import AnchorMissing
 
     expected = None if key is None else read_fingerprint(key)
-    found = _at_hand(project)
-    if found is None:
-        report = verify(path, key=expected)
+    try:
+        found = _at_hand(project)
+    except AnchorMissing as problem:  # it says nothing about the bundle, which can be checked without it
+        report = _without_ledger(verify(path, key=expected), problem)
     else:
-        with closing(found.ledger):
-            report = verify(path, key=expected, project=found)
+        if found is None:
+            report = verify(path, key=expected)
+        else:
+            with closing(found.ledger):
+                report = verify(path, key=expected, project=found)
     show.out(report.to_data(), _said(report, accept_open=accept_open), as_json=as_json)
     if not report.sound or (report.open and not accept_open):
         raise typer.Exit(5)
@@ -109,7 +115,17 @@ def _at_hand(project: Path) -> Project | None:
         nearest(project)
     except ProjectError:
         return None
-    return discreet.open(project)
+    found = discreet.open(project)
+    assert found.ledger  # opened now, so that a fault of it is told apart from one of the bundle
+    return found
+
+
+def _without_ledger(report: Report, problem: LedgerFault) -> Report:
+    """With the ledger left open: there is one, and this machine cannot compare it."""
+    from discreet.bundle.report import Check
+
+    check = Check(name="ledger", holds=None, words=f"it was not compared: {problem.reason}")
+    return replace(report, checks=(*report.checks, check))
 
 
 def _said(report: Report, *, accept_open: bool) -> list[str]:

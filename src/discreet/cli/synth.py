@@ -116,7 +116,7 @@ def sample(
     show.out(data, f"wrote {count:,} rows to {output}, {told}", as_json=as_json)
 
 
-@synth_app.command()
+@synth_app.command(short_help="What a model is good and bad for.")
 def inspect(
     model: Annotated[Path | None, MODEL] = None,
     html: Annotated[Path | None, typer.Option("--html", help="Write a page to look at.")] = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from discreet.synth.inspect.columns import Histogram
-from discreet.synth.inspect.words import rounded, safe, short, value
+from discreet.synth.inspect.words import counted, rounded, safe, short, value
 
 #: Drawings are so wide, in pixels of a small screen, on which they are shown as they are.
 WIDTH = 328.0
@@ -74,14 +74,14 @@ def _lying(of: Histogram) -> str:
             f'<text x="{left - 8:g}" y="{y + 14:g}" text-anchor="end">{safe(short(value(of.labels[cell]), 16))}</text>'
             f'<rect class="bar" x="{left:g}" y="{y + 4:g}" width="{end - left:.1f}" height="12"/>'
             f"{_dot_lying(of, cell, left, (right - left) / most, y + 10)}"
-            f'<text x="{WIDTH:g}" y="{y + 14:g}" text-anchor="end">{rounded(of.counts[cell])}</text></g>'
+            f'<text x="{WIDTH:g}" y="{y + 14:g}" text-anchor="end">{counted(of.counts[cell])}</text></g>'
         )
     rest = len(of.order) - len(cells)
     if rest:
         others = sum(of.counts) - sum(of.counts[cell] for cell in cells)
         body.append(
             f'<text class="note" x="{left:g}" y="{len(cells) * step + 14:g}">'
-            f"and {rest:,} more, {rounded(others)} rows together</text>"
+            f"and {rest:,} more, {counted(others)} rows together</text>"
         )
     return svg((len(cells) + bool(rest)) * step, f"Histogram of {of.name}", "".join(body))
 
@@ -175,7 +175,7 @@ def _reach(of: Histogram, cell: int) -> float:
 
 
 def _told(of: Histogram, cell: int) -> str:
-    told = f"{safe(value(of.labels[cell]))}: {rounded(of.counts[cell])} in the model"
+    told = f"{safe(value(of.labels[cell]))}: {counted(of.counts[cell])} in the model"
     if of.noisy_counts is None or of.plus_minus is None:
         return told
     return f"{told}, measured {rounded(of.noisy_counts[cell])} ± {rounded(of.plus_minus[cell])}"

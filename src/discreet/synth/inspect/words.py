@@ -64,6 +64,15 @@ def rounded(count: float) -> str:
     return f"{count:.1f}".removesuffix(".0") if abs(count) >= 1 else f"{count:.2g}"
 
 
+def counted(count: float) -> str:
+    """A model's number of rows: what is less than half a row is none.
+
+    >>> counted(2e-19), counted(0.49), counted(0.5), counted(48842.4)
+    ('0', '0', '0.5', '48,842')
+    """
+    return "0" if abs(count) < 0.5 else rounded(count)
+
+
 def percent(share: float) -> str:
     """A share in percent.
 

@@ -1,0 +1,146 @@
+"""Bundles of models: the numbers that they were fitted to, a page that people can read, what rho means in epsilon."""
+
+import csv
+import io
+import json
+from fractions import Fraction
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import clinic
+from discreet.accounting.convert import epsilon_from_rho
+from discreet.bundle import make
+from discreet.bundle.content import content_of
+from discreet.bundle.measured import measured_sheets
+from discreet.bundle.page import said_by
+from discreet.bundle.verify import verify
+from discreet.packing import packed
+from discreet.synth.kept import keep
+
+KINDS = ("independent", "privbayes", "mst", "aim")
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    """A project with a model of each kind."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DISCREET_STATE", str(tmp_path_factory.mktemp("state")))
+        project = clinic.make(tmp_path_factory.mktemp("project"), budget="{ epsilon = 90.0, delta = 1e-4 }")
+        found = {}
+        for kind in KINDS:
+            model = project.synthesize("patients", epsilon=1, model=kind, columns=["sex", "smoker", "disease"])
+            keep(project.folder, model)
+            found[kind] = model.card.release
+        yield project, found
+
+
+class Tables(HTMLParser):
+    """How many rows of data each table of a page has."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.rows, self._in_body = [], False
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self._in_body = tag == "tbody" or (self._in_body and tag != "table")
+        if tag == "tbody":
+            self.rows.append(0)
+        if tag == "tr" and self._in_body:
+            self.rows[-1] += 1
+
+
+def drawn(ledger, release):
+    """Every list of numbers that the steps of a fit store, read without the code under test."""
+    ids = [id_ for id_ in ledger.refresh().answers if id_.startswith(f"{release}.")]
+    for id_ in sorted(ids, key=lambda each: int(each.rpartition(".")[2])):
+        stored = json.loads(ledger.answer(id_))
+        for part, values in enumerate(stored if isinstance(stored, list) else []):  # else a choice
+            for place, value in enumerate(values):
+                yield int(id_.rpartition(".")[2]), part, place, value
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_numbers_that_a_model_was_fitted_to_are_in_its_bundle(kind, world, tmp_path):
+    project, models = world
+    files = make.bundle(project, models[kind])
+    wanted = [list(each) for each in drawn(project.ledger, models[kind])]
+    assert len(wanted) >= 10
+    sampled, measured = json.loads(files["data.json"])["tables"]
+    assert measured["rows"] == wanted and len(sampled["rows"]) > 100
+    rows = list(csv.reader(io.StringIO(files["data-2.csv"].decode())))
+    assert rows == [["step", "part", "place", "value"], *([str(cell) for cell in row] for row in wanted)]
+    make.write(files, tmp_path / "out")
+    assert (report := verify(tmp_path / "out")).sound and report.open == ("data",)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_page_of_a_model_shows_a_few_rows_and_no_chart_of_them(kind, world):
+    project, models = world
+    files = make.bundle(project, models[kind])
+    assert "chart.svg" not in files and "<svg" not in files["card.html"].decode()
+    sampled, measured = Tables(files["card.html"].decode()).rows
+    assert sampled == 10 and 10 <= measured <= 100
+
+
+def test_a_model_that_is_kept_no_more_has_its_numbers_alone(world):
+    project, models = world
+    path = project.folder / ".discreet" / "models" / f"{models['mst']}.npz"
+    content = path.read_bytes()
+    path.unlink()
+    try:
+        files = make.bundle(project, models["mst"])
+    finally:
+        path.write_bytes(content)
+    assert "data-2.csv" not in files and len(Tables(files["card.html"].decode()).rows) == 1
+    (measured,) = json.loads(files["data.json"])["tables"]
+    assert measured["rows"] == [list(each) for each in drawn(project.ledger, models["mst"])]
+
+
+def test_every_form_in_which_a_step_stores_numbers_is_read():
+    many = np.arange(-50, 50)
+    payloads = {
+        "r": '{"kind": "model"}',
+        "r.1": json.dumps([packed(many), [7, 8]]),
+        "r.2": "3",
+        "r.3": "[5, -6]",
+        "r.4": json.dumps({"noisy": [packed(many), [9]], "beside": [1, 2]}),
+        "r.5": json.dumps({"parts": [{"kind": "cells", "noisy": [[1, 2], [3]]}, {"kind": "choice", "place": 4}]}),
+        "r.6": '{"chosen": 4}',
+        "r.7": "[]",
+        "other.1": "[[4]]",
+    }
+    (found,) = measured_sheets(payloads, "r")
+    lists = {}
+    for step, part, _, value in found.rows:
+        lists.setdefault((step, part), []).append(value)
+    line = many.tolist()
+    assert lists == {
+        (1, 0): line, (1, 1): [7, 8], (3, 0): [5, -6], (4, 0): line, (4, 1): [9], (5, 0): [1, 2], (5, 1): [3],
+    }  # fmt: skip
+
+
+def test_a_rho_is_told_in_epsilon_first(world):
+    """By words alone: what programs read is rho, as before."""
+    project, models = world
+    content = content_of(project, models["aim"])
+    page = make.unsigned(content)["card.html"].decode()
+    said = said_by(page)
+    assert said["variant"] == "Zero-concentrated DP" and set(said["parameters"]) == {"rho"}
+    rho, delta = Fraction(content.claims["rho"]), content.guarantee.delta_rho
+    epsilon = epsilon_from_rho(rho, delta)
+    assert Fraction(99, 100) < epsilon <= 1 and delta == Fraction(1, 20000)  # what was asked for
+    words = (
+        "In other words: this release alone is at most epsilon 1 with delta 5e-05, and all that is ever released about "
+        "these people, this included, stays within epsilon 90 with delta 0.0001."
+    )
+    assert words in page and page.index(words) < page.index("claim-variant")
+
+
+def test_a_pure_release_needs_no_other_words(tmp_path):
+    project = clinic.make(tmp_path / "p", budget="{ epsilon = 9.0, delta = 1e-6 }")
+    release = project.sql("SELECT sex, count(*) AS n FROM patients GROUP BY sex").ask(epsilon=0.5)
+    files = make.bundle(project, release.id)
+    assert "In other words" not in files["card.html"].decode() and "chart.svg" in files
