@@ -17,6 +17,7 @@ from discreet.api import Project
 from discreet.client import Remote
 from discreet.graph.model.document import GraphModel
 from discreet.lab.evidence import Evidence
+from discreet.question import Explanation
 from discreet.release import ReleaseColumn, Spending
 from discreet.standing import Standing
 from discreet.synth.model import Card, Model
@@ -151,6 +152,44 @@ def test_a_question_shows_its_price_only_once_it_was_explained(project):
     assert tree.find("pre").text == question.asked.text
     question.explain(epsilon=2)
     assert "would have cost epsilon 2." in text(read(question._repr_html_()))  # the last one
+
+
+def test_a_question_that_was_asked_says_what_it_cost(tmp_path):
+    question = clinic.make(tmp_path, budget="{ epsilon = 10 }").sql(
+        "SELECT smoker, count(*) AS n FROM patients GROUP BY smoker"
+    )
+    question.explain(epsilon=2)
+    release = question.ask(epsilon=2)
+    told = text(read(question._repr_html_()))
+    assert f"answered by release {release.id}: cost epsilon 2." in told
+    assert "would have cost" not in told and "Nothing is charged" not in told
+    question.ask(epsilon=1)
+    assert "stored answer, bought for epsilon 2, free now." in text(read(question._repr_html_()))
+
+
+def test_of_a_stored_answer_its_own_noise_is_shown(tmp_path):
+    question = clinic.make(tmp_path, budget="{ epsilon = 10 }").sql("SELECT count(*) AS n FROM patients")
+    release = question.ask(epsilon=1)
+    explained = question.explain(epsilon="0.1")  # alone it would be ± 30
+    told = text(read(question._repr_html_()))
+    assert f"cost nothing: it is answered already, by release {release.id}." in told
+    assert "Noise at 95%: the stored numbers ± 3." in told and "± 30" not in told
+    assert "error     the stored numbers within 3 at 95%" in str(explained)
+
+
+def test_long_texts_are_cut_wherever_they_stand(project):
+    long = "<&" * 10_000_000
+    question = project.sql(COUNT)
+    data = question.explain(epsilon=60, confidence="0.9").data | {"stored": None, "told": None, "region": long}
+    noise = [{**each, "column": long, "plus_minus": 6.0} for each in data["noise"]]
+    hostile = Explanation(data={**data, "noise": noise})
+    question._told[:] = [hostile]
+    assert "… ± 6." in text(read(question._repr_html_()))
+    faces = [question._repr_html_(), hostile._repr_html_()]
+    parts = [notebook.line, notebook.quiet, notebook.head, notebook.quoted, lambda said: notebook.meter(0.5, said)]
+    faces += [part(long) for part in parts] + [notebook.listed([(long, long)])]
+    faces += [notebook.face(lambda: iter([1]), lambda: long)]  # type: ignore[list-item]
+    assert max(map(len, faces)) < 100_000
 
 
 def test_an_explanation_says_all_that_its_text_says(project):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from manual.masking import differs, masked
+from manual.masking import differs, draws_nothing, masked
 from manual.pages import PageError, read
 from manual.runner import console_steps, into, run
 
@@ -87,7 +87,80 @@ def test_digests_times_and_paths_are_masked():
     assert masked("head 3fa9c1d2e4b5a6f7 at 2026-11-16T05:56:02Z in /tmp/x/y") == masked(
         "head 00ff11ee22dd33cc at 2027-01-01T00:00:00Z in /srv/me/there"
     )
-    assert masked("delta 1e-06, rho 0.3") == "delta 1e-06, rho #"
+    assert masked("delta 1e-06, rho 0.3, about 0.3") == "delta 1e-06, rho 0.3, about #"
+
+
+@pytest.mark.parametrize(
+    ("shown", "seen"),
+    [
+        ("'patients' has 0.8 left of 1.5", "'patients' has 80 left of 1.5"),
+        ("'patients' has 0.8 left of 1.5", "'patients' has 0.8 left of 150"),
+        ("cost rho 0.5", "cost rho 50"),
+        ("cost epsilon 1/2", "cost epsilon 1/9"),
+        ("cost epsilon 0.5; epsilon 1.5 remains", "cost epsilon 0.5; epsilon 77 remains"),
+        ("after it 0.5 is spent, 1.5 remains", "after it 0.5 is spent, 77 remains"),
+        ("the ledger is whole: 9 rows verified", "the ledger is whole: 1 rows verified"),
+        ("wrote 9 files to diseases", "wrote 2 files to diseases"),
+        (
+            "  about 13 more counts of everybody at plus or minus 50",
+            "  about 9000 more counts of everybody at plus or minus 50",
+        ),
+        (
+            "  about 13 more counts of everybody at plus or minus 50",
+            "  about 13 more counts of everybody at plus or minus 1",
+        ),
+        (
+            "made version 1 of 'v' from 6877 rows, of which 4872 are kept and 2005 left out",
+            "made version 1 of 'v' from 6877 rows, of which 1 are kept and 2 left out",
+        ),
+    ],
+)
+def test_numbers_that_no_noise_decides_count_everywhere(shown, seen):
+    assert differs(shown, shown, command="discreet budget") is None
+    assert differs(shown, seen, command="discreet budget") is not None
+
+
+@pytest.mark.parametrize(
+    ("shown", "seen"),
+    [
+        ("error     n within 10 at 95%", "error     n within 99 at 95%"),
+        ("because   count: a person's rows add 10", "because   count: a person's rows add 1"),
+        ("costs epsilon 0.3; after it 0.3 is spent", "costs epsilon 0.3; after it 0.9 is spent"),
+        ('{"l1": 10}', '{"l1": 1}'),
+    ],
+)
+def test_where_nothing_is_drawn_every_number_counts(shown, seen):
+    command = "discreet explain x --json" if shown.startswith("{") else "discreet explain x"
+    assert differs(shown, shown, command=command, exact=True) is None
+    assert differs(shown, seen, command=command, exact=True) is not None
+    assert differs(shown, seen, command="discreet query x" + " --json" * shown.startswith("{")) is None
+
+
+def test_commands_that_draw_nothing_are_known():
+    assert all(map(draws_nothing, ["discreet explain x", "discreet ranges t a --epsilon 1 --plan", "python a.py"]))
+    assert not any(map(draws_nothing, ["discreet query x", "discreet query 'explain'  # --plan", "cat explain"]))
+
+
+def test_an_explanation_on_a_page_is_compared_to_its_numbers(page):
+    asked = '$ discreet explain "SELECT count(*) AS n FROM patients" --epsilon 0.5\n…\nerror     n within {} at 95%\n…'
+    before = "$ discreet init --epsilon 3\n$ discreet add patients.csv\n$ discreet refresh patients\n"
+    page("<!-- world: clinic -->\n" + fenced("console", before + asked.format(6)))
+    with pytest.raises(PageError, match="the page shows"):
+        page(fenced("console", asked.format(60)))
+
+
+def test_a_wrong_number_in_python_is_caught_unless_it_is_noise(page):
+    four = fenced("pycon", ">>> 2 + 2\n5")
+    with pytest.raises(PageError, match="the page shows"):
+        page(four)
+    page("<!-- noisy -->\n" + four)
+    with pytest.raises(PageError):
+        page("<!-- noisy -->\n" + fenced("pycon", ">>> 2 + 2\n'5'"))
+    program = "<!-- file: a.py -->\n" + fenced("python", "print(4)")
+    page(program + fenced("console", "$ python a.py\n4"))
+    with pytest.raises(PageError, match="the page shows"):
+        page(program + fenced("console", "$ python a.py\n5"))
+    page(program + "<!-- noisy -->\n" + fenced("console", "$ python a.py\n5"))
 
 
 def test_json_is_compared_as_data():
@@ -105,7 +178,7 @@ def test_a_good_page_runs(page):
         + fenced("console", "$ discreet init --epsilon 3\nmade discreet.toml and its ledger\nnext: discreet add FILE")
         + "<!-- file: numbers.py -->\n"
         + fenced("python", "print(2 + 2)")
-        + fenced("console", "$ python numbers.py\n5\n$ ls\n…\nnumbers.py\n…")
+        + fenced("console", "$ python numbers.py\n4\n$ ls\n…\nnumbers.py\n…")
         + fenced("python", "four = 4")
         + fenced(
             "pycon", ">>> four == 4\nTrue\n>>> 1 / 0\nTraceback (most recent call last):\n    ...\nZeroDivisionError: …"
@@ -157,6 +230,18 @@ def test_what_does_not_happen_is_caught(page, text):
         "<!-- notrun: it serves -->\n" + fenced("console", "$ discreet version"),
         "```console\n$ discreet version\n",
         "<!-- world: nowhere -->\n",
+        "> ```console\n> $ discreet version\n> ```\n",
+        "> $ discreet version\n",
+        "words\n\n\t$ discreet version\n",
+        "1. item\n\n    ```console\n    $ discreet version\n    ```\n",
+        "!!! note\n\n\t~~~python\n\tx = 1\n\t~~~\n",
+        "- ```console\n  $ discreet version\n  ```\n",
+        "<pre>\n$ discreet version\n</pre>\n",
+        "words <code>discreet version</code>\n",
+        fenced("mermaid", "graph LR"),
+        "<!-- noisy: it is -->\n" + fenced("pycon", ">>> 2\n2"),
+        "<!-- noisy -->\n" + fenced("python", "x = 1"),
+        "<!-- noisy -->\n\nwords\n",
     ],
 )
 def test_nothing_hides_from_the_runner(page, text):

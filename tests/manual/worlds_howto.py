@@ -159,12 +159,25 @@ def admissions(folder: Path) -> None:
     """A hospital's admissions, and as many that chance held out, which no model will see."""
     chance = random.Random(14)
     heading = ["age", "sex", "weight", "ward", "admitted", "discharged", "smoker", "outcome"]
+    rows = []
+    for _ in range(24_000):
+        *who, days, smoker, outcome = _admission(chance)
+        admitted = date(2025, 1, 1) + timedelta(days=chance.randrange(365))
+        rows.append((*who, admitted, admitted + timedelta(days=days - 1), smoker, outcome))
+    _write(folder / "admissions.csv", heading, rows[:12_000])
+    _write(folder / "heldout.csv", heading, rows[12_000:])
+
+
+def lengths_of_stay(folder: Path) -> None:
+    """The same admissions with the length of each stay, in place of its dates."""
+    chance = random.Random(14)
+    heading = ["age", "sex", "weight", "ward", "days", "smoker", "outcome"]
     rows = [_admission(chance) for _ in range(24_000)]
     _write(folder / "admissions.csv", heading, rows[:12_000])
     _write(folder / "heldout.csv", heading, rows[12_000:])
 
 
-def _admission(chance: random.Random) -> Sequence[object]:
+def _admission(chance: random.Random) -> tuple[int, str, int, str, int, str, str]:
     age = min(99, int(abs(chance.gauss(52, 24))))
     sex = chance.choice("FM")
     smoker = chance.random() < (0.3 if age > 15 else 0)
@@ -173,8 +186,7 @@ def _admission(chance: random.Random) -> Sequence[object]:
     days = min(60, 1 + int(chance.expovariate(1 / (2 + age / 12))))
     outcome = chance.choices(["home", "care", "died"], [10, 1 + days / 6, age / 60])[0]
     weight = max(35, min(160, int(chance.gauss(72 + 9 * (sex == "M"), 15))))
-    admitted = date(2025, 1, 1) + timedelta(days=chance.randrange(365))
-    return age, sex, weight, ward, admitted, admitted + timedelta(days=days - 1), str(smoker).lower(), outcome
+    return age, sex, weight, ward, days, str(smoker).lower(), outcome
 
 
 def _write(path: Path, heading: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
