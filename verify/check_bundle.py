@@ -12,22 +12,32 @@ import sys
 from collections.abc import Callable
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
+from io import TextIOWrapper
 from math import isqrt
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # an isolated interpreter does not look beside its script
 from ed25519 import signed
-from measured import Loss, Steps, as_text, loss, norms, ratio, text
-from relation import Broken, Open, Relation, unit, whole
+from measured import Loss, Steps, as_text, converted, loss, norms, ratio, text
+from relation import TRUE, Broken, Open, Relation, unit, whole
 
 MARK, MOST_FILES, MOST_BYTES = b"discreet release bundle 1\n", 2000, 2**28
-STRANGE = (ValueError, KeyError, TypeError, AttributeError, IndexError, ArithmeticError, RecursionError, StopIteration)
+STRANGE = (
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+    StopIteration,
+    MemoryError,
+)
 NOT_PROVED = (
     "No checker can prove that the noise was drawn as the law says, that the data were true, that nothing else was "
     "released about these people, or that the key is the publisher's: compare its fingerprint with one that they gave "
     "you. Keys of rows, noise intervals, and the files data.csv, data.parquet, card.html and chart.svg are signed, and "
-    "not recomputed here; nor is the text of the question read: its plan is."
+    "not recomputed here; nor are the texts of the question and of card.yaml read, nor anything that was added."
 )
 
 
@@ -125,6 +135,7 @@ class Bundle:
             words = f"all rows of one person of {person['through']}"
         same(self.proof["unit"], {"is": words, "rows": rows}, "the unit of privacy")
         same(self.plan["privacy_unit"], words, "the unit of privacy in the plan")
+        same(self.plan["version"], self.plan["schemas"][self.plan["table"]]["version"], "the version")
         if len({told["population"] for told in self.plan["schemas"].values()}) != 1:
             raise Broken("the tables are of several populations")
         return f"{words}, at most {rows} in the declared table"
@@ -160,6 +171,7 @@ class Bundle:
         own = self.payload(self.plan["release"])
         ids = [self.plan["release"], *own["also"]]
         same(sorted(proof["measured"]), sorted(set(ids)), "the list of measurements")
+        same(sorted(self.plan["payloads"]), sorted(set(ids)), "the list of what is stored here")
         steps = Steps(proof["question"], relation)
         for one in ids:
             stored = self.payload(one)
@@ -208,9 +220,11 @@ class Bundle:
         if plan["doubled"]:
             most = 1 - Fraction(1, 10**18)
             epsilon, rho, delta = None if epsilon is None else 2 * epsilon, 4 * rho, min(most, 2 * delta)
+        if plan["invariants"] and not plan["doubled"]:
+            raise Broken("exact totals are told of, and losses do not count double")
         self.total = epsilon, rho, delta
         same(proof["total"], as_text(self.total), "the total loss")
-        return ", ".join(f"{name} {value}" for name, value in proof["total"].items())
+        return ", ".join(f"{name} {value}" for name, value in proof["total"].items() if value is not None)
 
     def claims(self) -> str:
         plan, (epsilon, rho, delta) = self.plan, self.total
@@ -230,6 +244,10 @@ class Bundle:
         told = [
             {line.split(": ")[0].strip(): float(line.split(": ")[1]) for line in each.splitlines()} for each in blocks
         ]
+        times = len(re.findall(r"privacy_parameters(?!_description)", card))
+        same(times, 1, "how often card.yaml says what it cost")
+        units = re.findall(r'^    privacy_unit: "(.*)"$', card, re.MULTILINE)
+        same(units, [plan["privacy_unit"]], "the unit on card.yaml")
         same(told, [shown], "what card.yaml says that it cost")
         same(re.findall(r'^ +dp_flavor:\n +name: "(.*)"$', card, re.MULTILINE), [variant], "the variant on card.yaml")
         return f"manifest and card.yaml claim just that: {variant}, neighbours {neighbours}"
@@ -249,11 +267,18 @@ class Bundle:
             if len({(one, group) for one, group in cells}) < len(cells):
                 raise Broken("two rows are said to be the same group")
             for place, statistic, times in plain:
+                kind, *more = self.statistics()[statistic]
+                step = ratio(times) / (whole(more[2]) if kind == "sum" else 1)  # a sum is counted in grains, of a grid
+                if 1 not in step.as_integer_ratio() if kind == "sum" else step != 1:
+                    left.append(table["columns"][place]["name"])  # by how much is said in the text, which is not read
                 noisy = [drawn[one, statistic][0][whole(group)] * ratio(times) for one, group in cells if group >= 0]
                 size = max([width(drawn[one, statistic][1]) for one, _ in cells], default=1) * abs(ratio(times))
                 if not rounded([row[place] for row in rows], noisy, size):
                     raise Broken(f"the numbers of {table['columns'][place]['name']} are not those that were measured")
             names = [each["name"] for each in table["columns"] if each["kind"] != "key"]
+            keys = max(map(len, self.proof["question"]["sets"])) + len(self.proof["question"]["keys"])
+            if len(table["columns"]) - len(names) > keys:
+                raise Broken("more columns are said to be keys than the question has")
             if len(names) < len(plain) or len({place for place, _, _ in plain}) < len(plain):
                 raise Broken("a column is said to be two numbers")
             there = {table["columns"][place]["name"] for place, _, _ in plain}
@@ -262,21 +287,36 @@ class Bundle:
             raise Open(f"computed from several noisy numbers, and not recomputed here: {', '.join(map(str, left))}")
         return "all numbers in data.json are noisy numbers that were measured, at most rounded"
 
+    def statistics(self) -> list[Any]:
+        return sorted(self.proof["question"]["statistics"], key=text)
+
+    def everybody(self) -> bool:
+        """Whether nobody is left out of what is measured, so that it counts in whatever is the worst case."""
+        asked = self.proof["question"] if self.plan["kind"] == "answer" else {"plan": {}}
+        plain = set(asked["plan"]) == {"scan", "version"} and [asked["sets"], asked["keys"]] == [[[]], []]
+        return plain and not asked["quantiles"] and all(each[-1] == TRUE for each in asked["statistics"])
+
     def computed(self) -> str:
         raise Open("tables of this kind are computed from all noisy numbers together, and not recomputed here")
 
     def ledger(self) -> str:
         told, plan, limit = self.manifest["ledger"], self.plan, self.plan["guarantee"]
-        same(
-            [self.proof["ledger"], self.proof["limit"], self.proof["spent"]], [told, limit, plan["spent"]], "a position"
-        )
+        positions = [self.proof[name] for name in ("ledger", "limit", "spent")]
+        same(positions, [told, limit, plan["spent"]], "a position")
         same(told["as_of"], plan["as_of"], "the last row that is told of")
         if not 1 <= whole(told["row"]) <= whole(told["as_of"]) or not re.fullmatch("[0-9a-f]{64}", told["commitment"]):
             raise Broken("the ledger's row is not among those that are told of")
+        if self.total[2] > ratio(limit["delta_keys"]):
+            raise Open("the delta of this release alone is beyond the limit: only one that nobody can be in may be")
         spent, most, (epsilon, rho, _) = ratio(plan["spent"]), ratio(limit["epsilon"]), self.total
-        if not 0 <= spent <= most or ratio(limit["delta_keys"]) > ratio(limit["delta"]):
+        left = ratio(limit["delta"]) - ratio(limit["delta_keys"])  # to convert rho with
+        if not 0 <= spent <= most or left < 0:
             raise Broken("more is spent than the limit")
-        pure, zcdp = epsilon is not None and epsilon <= most, rho <= most and ratio(limit["delta"]) > 0
+        alone = limit["accounting"] == "pure" or left == 0
+        if alone and epsilon is not None and spent < min(epsilon, most) and self.everybody():
+            raise Broken("less is spent than this release loses by itself")
+        pure = epsilon is not None and epsilon <= most
+        zcdp = left > 0 and rho <= most and converted(rho, left) <= most
         if not (pure if limit["accounting"] == "pure" else zcdp if limit["accounting"] == "zcdp" else pure or zcdp):
             raise Open("this release alone is beyond the limit: only one that nobody can be in may be")
         return f"row {told['row']} of ledger {told['ledger']}, told as of row {told['as_of']}; spent within the limit"
@@ -320,8 +360,15 @@ def checked(files: dict[str, Any], key: str | None = None) -> Bundle:
 
 
 def main(words: list[str]) -> int:
+    if "--help" in words or "-h" in words:
+        print(__doc__.strip())
+        return 0
+    if isinstance(sys.stdout, TextIOWrapper):  # a name that this terminal has no letters for is still told
+        sys.stdout.reconfigure(errors="backslashreplace")
     as_json = "--json" in words
     words = [word for word in words if word != "--json"]
+    if words[-1:] == ["--key"]:  # else an empty variable would take the check away
+        words = []
     key = words.pop(words.index("--key") + 1).lower().replace(":", "") if "--key" in words[:-1] else None
     words = [word for word in words if word != "--key"]
     if len(words) != 1 or (key is not None and not re.fullmatch("[0-9a-f]{64}", key)):
@@ -339,6 +386,8 @@ def main(words: list[str]) -> int:
         print(json.dumps({"exit": code, "checks": lines, "not_proved": NOT_PROVED}, indent=1))
     else:
         print("\n".join(f"{verdict:7} {name:12} {told}" for verdict, name, told in bundle.found), NOT_PROVED, sep="\n")
+        if code == 2:
+            print("do not trust this bundle: what is broken above does not hold")
     return code
 
 

@@ -11,6 +11,7 @@ import struct
 import zlib
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from itertools import pairwise
 from json import dumps
 from typing import Any
 
@@ -38,6 +39,8 @@ def loss(event: dict[str, Any]) -> Loss:
     if kind == "together":
         parts = [loss(part) for part in event["events"]]
         pure = [part[0] for part in parts]
+        if sum(len(str(value)) for part in event["events"] for value in part.values() if type(value) is str) > 200_000:
+            raise Open("so many long numbers that it does not add them up")
         total = None if None in pure else sum((each or none for each in pure), none)
         return total, sum((part[1] for part in parts), none), sum((part[2] for part in parts), none)
     if kind in ("laplace", "threshold"):
@@ -80,7 +83,7 @@ def decimal(value: Fraction, context: Context) -> Decimal:
 def power(value: Fraction, *, up: bool) -> Fraction:
     """A bound on e to the value. `exp` is rounded to the nearest whatever is asked: one step further is a bound."""
     context = UP if up else DOWN
-    near = decimal(max(value, Fraction(-10_000)), context).exp(context)
+    near = decimal(min(max(value, Fraction(-10_000)), Fraction(10_000)), context).exp(context)
     found = Fraction(context.next_plus(near) if up else context.next_minus(near))
     return max(found, Fraction(0))
 
@@ -95,7 +98,36 @@ def threshold_delta(scale: Fraction, keys: int, threshold: int) -> Fraction:
     while left:
         hidden = DOWN.multiply(hidden, base) if left & 1 else hidden
         base, left = DOWN.multiply(base, base), left >> 1
+    hidden = hidden if hidden > Decimal("1e-100") else Decimal(0)
     return max(min(1 - Fraction(hidden), keys * chance), FEW)
+
+
+def logarithm(value: Fraction, *, up: bool) -> Fraction:
+    """A bound on ln(value), as `power` is one on its inverse."""
+    context = UP if up else DOWN
+    near = decimal(value, context).ln(context)
+    return Fraction(context.next_plus(near) if up else context.next_minus(near))
+
+
+def converted(rho: Fraction, delta: Fraction) -> Fraction:
+    """An epsilon that rho-zCDP implies at this delta, rounded up. For every alpha > 1, with b = alpha - 1, one is
+
+        alpha rho + (ln(1 / delta) + alpha ln(b / alpha) - ln(b)) / b,
+
+    so a good alpha is looked for in floats, and what it gives is computed exactly.
+    """
+
+    def roughly(log: float) -> float:
+        b = math.exp(log)
+        return (1 + b) * float(rho) - (math.log(delta) + (1 + b) * math.log1p(1 / b) + log) / b
+
+    low, high = -20.0, 40.0
+    for _ in range(120):  # of three parts, the one beyond the worse end is left
+        left, right = (2 * low + high) / 3, (low + 2 * high) / 3
+        low, high = (low, right) if roughly(left) < roughly(right) else (left, high)
+    b = Fraction(math.exp(low))
+    tail = logarithm(1 / delta, up=True) + (1 + b) * logarithm(b / (1 + b), up=True) - logarithm(b, up=False)
+    return max(Fraction(0), (1 + b) * rho + tail / b)
 
 
 def agree(told: Fraction, found: Fraction) -> None:
@@ -114,6 +146,8 @@ def spread(total: int, most: int, cells: int) -> dict[str, int]:
 def moves(statistic: list[Any], rows: int, touched: int, terms: dict[str, Any] | None) -> dict[str, int]:
     """How far a statistic's cells move when one unit with `rows` rows, in at most `touched` cells, comes or goes."""
     kind = statistic[0]
+    if len(statistic) != {"sum": 5, "distinct": 3}.get(kind, 2):
+        raise Broken("a statistic with other parts than it has")
     if kind == "persons":  # one for each cell that the unit is in
         return {"l0": touched, "l1": touched, "l2_squared": touched, "linf": 1}
     if kind in ("rows", "distinct"):  # one for each row
@@ -153,6 +187,9 @@ class Steps:
         return found
 
     def groups(self, place: int) -> int:
+        for _, edges, _ in self.sets[place]:  # bins that overlap would count a row twice
+            if len(edges) < 2 or any(whole(one) >= whole(two) for one, two in pairwise(edges)):
+                raise Broken("bins that are not one after another")
         return math.prod(len(edges) - 1 + (null is True) for _, edges, null in self.sets[place])
 
     def touched(self, keys: list[Any], groups: int | None) -> tuple[bool, int]:
@@ -193,7 +230,7 @@ class Steps:
         _, most = self.touched(self.keys, None)
         named = {"numbers": len(part["keys"]), "touched": most, "event": event}
         if event["kind"] == "threshold":
-            scale, threshold, answers = ratio(event["scale"]), whole(part["threshold"]), part["answers"]
+            scale, threshold, answers = positive(ratio(event["scale"])), whole(part["threshold"]), part["answers"]
             law = None if answers is None else {"kind": "discrete-laplace", "scale": event["scale"]}
             counted = [["persons", TRUE], ["rows", TRUE]] if self.relation.rows == 1 else [["persons", TRUE]]
             strange = answers is not None and self.statistics[answers] not in counted
@@ -244,6 +281,8 @@ def norms(told: dict[str, Any]) -> list[tuple[int, int]]:
         inner = [*norms(told["inner"]), (0, 0)]
         return [inner[place] for place in numbers(told["groups"])]
     if kind == "stack":
+        if len(told["parts"]) > 100:
+            raise Open("a strategy of too many parts")
         parts = [norms(part) for part in told["parts"]]
         return [(sum(one for one, _ in cell), sum(two for _, two in cell)) for cell in zip(*parts, strict=True)]
     if kind != "product":

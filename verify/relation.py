@@ -22,6 +22,31 @@ class Open(Exception):
 Node = dict[str, Any]
 Bounds = tuple[Any, Any, bool]  # low and high, None where there is no bound, and whether it may be NULL
 TRUE: Node = {"every": []}
+#: The parts that a node of each kind has, no more and no fewer.
+PARTS = {
+    "filter": {"filter", "of"},
+    "public": {"public", "columns", "on", "of"},
+    "person": {"person", "outer", "columns", "of"},
+    "per-person": {"per-person", "by", "of"},
+}
+#: How many arguments an expression has, and how many of them are expressions.
+ARGUMENTS = {
+    "plus": (2, 2),
+    "times": (2, 2),
+    "over": (3, 2),
+    "remainder": (2, 2),
+    "absolute": (1, 1),
+    "lookup": (3, 1),
+    "whole": (1, 0),
+    "null": (0, 0),
+    "length": (1, 1),
+    "like": (2, 1),
+    "lower": (1, 1),
+    "upper": (1, 1),
+    "trim": (3, 1),
+    "substr": (3, 1),
+}
+MOST_BITS = 4096  # of a bound: numbers that were summed have fewer than 80
 
 
 def whole(value: Any) -> int:
@@ -109,6 +134,10 @@ def derive(node: Node, known: dict[str, Bounds]) -> Node:
 def rule(kind: str, parts: Any, inside: list[Node], of: list[Node]) -> Bounds:
     """The bounds of one node from those of its parts."""
     lows, highs, nulls = ([part[name] for part in of] for name in ("low", "high", "null"))
+    if kind in ARGUMENTS and (len(parts), len(of)) != ARGUMENTS[kind]:
+        raise Broken("an expression with other arguments than it has")
+    if any(end is not None and end.bit_length() > MOST_BITS for end in lows + highs):
+        raise Broken("numbers that are too large to be summed")
     if kind in ("whole", "null"):
         return (whole(parts[0]), parts[0], False) if kind == "whole" else (0, 0, True)
     if kind in ("length", "like", "lower", "upper", "trim", "substr"):
@@ -140,6 +169,8 @@ def rule(kind: str, parts: Any, inside: list[Node], of: list[Node]) -> Bounds:
     if kind in ("plus", "times"):  # monotone in each operand: the extremes are at the corners
         corners = [(add if kind == "plus" else mul)(*ends) for ends in product((low, high), (lows[1], highs[1]))]
         return min(corners), max(corners), null
+    if kind == "over" and parts[2] not in ("down", "zero", "nearest"):
+        raise Broken("a rounding that it does not know")
     if kind in ("over", "remainder"):  # monotone on either side of a divisor of 0, which makes NULL
         divisors = {end for end in (lows[1], highs[1], -1, 1) if end and lows[1] <= end <= highs[1]}
         null = null or lows[1] <= 0 <= highs[1]
@@ -186,7 +217,10 @@ class Relation:
             if self.is_row and ("person" in node or "per-person" in node):
                 raise Broken("rows of which each is a unit have no person to be joined on or grouped by")
         rules = {"filter": self.filter, "public": self.public, "person": self.person, "per-person": self.per_person}
-        rule_ = next((rules[name] for name in rules if name in node), self.scan)
+        kinds = [name for name in rules if name in node]
+        if len(kinds) > 1 or (kinds and set(node) != PARTS[kinds[0]]):
+            raise Broken("a part of the relation that is two things at once")
+        rule_ = rules[kinds[0]] if kinds else self.scan
         named = rule_(node)
         self.facts.append(named | {"rows": self.rows, "constant": sorted(self.constant)})
 
@@ -216,16 +250,23 @@ class Relation:
             raise Broken("the facts of a public table are those of another one")
         if fan_out <= 1 and set().union(*(columns(left) for left, _ in node["on"])) <= self.constant:
             self.constant = self.constant | set(node["columns"])
+        self.new(node["columns"])
         ends = {name: told["columns"].get(name, none) for name in node["columns"]}
         self.known = self.known | {name: (one["low"], one["high"], one["null"]) for name, one in ends.items()}
         self.rows *= max(1, fan_out)
         return {"node": "public", "table": told["table"], "fan_out": fan_out}
+
+    def new(self, names: list[str]) -> None:
+        """What is brought along has names of its own: a constant column stays the one that it was."""
+        if len(set(names)) < len(names) or not self.known.keys().isdisjoint(names):
+            raise Broken("a column that is two things")
 
     def person(self, node: Node) -> Node:
         """Joined on the person, each of a person's rows meets that person's other rows."""
         other = Relation(node["person"], self.schemas, self.publics, self.fewest)
         if other.is_row:
             raise Broken("rows of which each is a unit have no person to be joined on")
+        self.new([name for name, _ in node["columns"]])
         for name, expression in node["columns"]:
             low, high, null = span(expression, other.known)
             self.known = self.known | {name: (low, high, null or node["outer"] is not False)}
@@ -237,6 +278,9 @@ class Relation:
 
     def per_person(self, node: Node) -> Node:
         """Grouped by person, one person's rows make one row for each key that they have."""
+        names = [name for name, _ in (*node["by"], *node["per-person"])]
+        if len(set(names)) < len(names):
+            raise Broken("a column that is two things")
         known = {name: span(expression, self.known) for name, expression in node["by"]}
         fixed = {name for name, expression in node["by"] if columns(expression) <= self.constant}
         known |= {name: self.inner(kind, parts) for name, (kind, *parts) in node["per-person"]}

@@ -59,6 +59,22 @@ def _steps(files):
     return proof["measured"][proof["release"]]
 
 
+def test_it_says_how_it_is_called():
+    for word in ("--help", "-h"):
+        done = world.recheck(word)
+        assert done.returncode == 0 and "check_bundle.py FOLDER" in done.stdout and not done.stderr
+    assert world.recheck("a", "b").returncode == 3
+
+
+def test_the_last_line_of_what_is_broken_says_not_to_trust_it(bundles, tmp_path):
+    folder = world.written(bundles["rows: count"], tmp_path / "out")
+    assert "do not trust" not in world.recheck(folder).stdout
+    (folder / "data.csv").write_text("x")
+    done = world.recheck(folder)
+    assert done.returncode == 2 and done.stdout.splitlines()[-1].startswith("do not trust this bundle")
+    assert json.loads(world.recheck(folder, "--json").stdout)["exit"] == 2
+
+
 def test_it_needs_nothing_but_the_standard_library_and_stays_small():
     lines, own = 0, {"ed25519", "measured", "relation"}
     for path in sorted(world.CHECKER.parent.glob("*.py")):
@@ -69,7 +85,7 @@ def test_it_needs_nothing_but_the_standard_library_and_stays_small():
             assert all(name.split(".")[0] in sys.stdlib_module_names | own for name in names), (path.name, names)
             assert not (isinstance(node, ast.Name) and node.id in {"eval", "exec", "compile", "__import__", "open"})
         lines += len(_code(path.read_text(), tree))
-    assert lines <= 740
+    assert lines <= 850
 
 
 def _code(text, tree):

@@ -105,6 +105,12 @@ def test_what_is_not_derived_says_so(name, programs):
     assert found["losses"] == found["claims"] == found["ledger"] == "proved"
 
 
+def test_a_loss_without_an_epsilon_names_none(programs, tmp_path):
+    done = world.recheck(world.written(programs["model"], tmp_path / "out"))
+    (line,) = [line for line in done.stdout.splitlines() if line.split()[1] == "losses"]
+    assert "rho " in line and "None" not in line and "epsilon" not in line
+
+
 def test_steps_beyond_the_reservation_are_seen(programs):
     for name in ("ranges", "adaptive", "marginals", "model"):
 

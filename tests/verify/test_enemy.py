@@ -1,0 +1,380 @@
+"""Forgeries with which an auditor once got `proved` from the checker, or kept it busy: each is seen now."""
+
+import copy
+import json
+import random
+import subprocess
+import sys
+import time
+from fractions import Fraction
+
+import pytest
+
+import clinic
+from discreet.accounting.convert import rho_from_epsilon
+from discreet.bundle import make
+from verify import world
+from verify.conftest import state_in
+from verify.forger import derived, forged, opened, rules, store, stored
+from verify.forging import checker, signed_again, verdicts, worst
+
+#: Bundles are made once for all tests of this folder, by whichever comes first.
+pytestmark = pytest.mark.timeout(300)
+
+EVERY = {"every": []}
+AGE, SEX, WARD = {"column": "age"}, {"column": "sex"}, {"column": "ward"}
+VISITS, STAYS = {"scan": "visits", "version": 1}, {"scan": "stays", "version": 1}
+
+
+def test_a_forger_who_changes_nothing_is_believed(bundles):
+    for name in ("rows: count", "rows: discovered", "persons: person join"):
+        assert worst(forged(bundles[name], lambda _: None)) == "proved"
+
+
+# Numbers that were never noised.
+
+
+def exact_key(documents):
+    """The count itself, in a column that is said to be a key."""
+    table = documents["data"]["tables"][0]
+    table["columns"][0]["kind"], table["rows"] = "key", [[123456]]
+    documents["proof"]["shown"] = [None]
+
+
+def exact_table(documents):
+    """A second table, of keys alone."""
+    table = {"columns": [{"name": "exact", "kind": "key"}], "rows": [[5]], "intervals": [[None]]}
+    documents["data"]["tables"].append(table)
+    documents["proof"]["shown"].append(None)
+
+
+@pytest.mark.parametrize("lie", [exact_key, exact_table])
+def test_exact_numbers_are_not_keys(lie, bundles):
+    assert verdicts(forged(bundles["rows: count"], lie))["numbers"] == "broken"
+
+
+@pytest.mark.parametrize("name", ["rows: count", "rows: sum"])
+def test_a_chosen_multiple_is_not_proved(name, bundles):
+    """The noisy number times exact / noisy is the exact one."""
+
+    def chosen(documents):
+        place, statistic, _ = documents["proof"]["shown"][0]["columns"][0]
+        (part,) = stored(documents["plan"])["parts"]
+        noisy = part["noisy"][part["statistics"].index(statistic)][0]
+        times = Fraction(noisy - 3, noisy)
+        documents["proof"]["shown"][0]["columns"][0][2] = f"{times.numerator}/{times.denominator}"
+        documents["data"]["tables"][0]["rows"][0][place] = noisy - 3
+
+    assert verdicts(forged(bundles[name], chosen))["numbers"] == "open"
+
+
+def test_what_was_measured_before_and_is_stored_here_is_charged(projects):
+    project, _, state = projects
+    with state_in(state):
+        first = project.sql("SELECT count(*) AS n FROM patients WHERE age > 21").ask(epsilon=0.5)
+        files = make.bundle(project, project.again(first.id, epsilon=0.25).id)
+
+    def forgotten(documents, *, kept):
+        plan, proof = documents["plan"], documents["proof"]
+        own = stored(plan) | {"also": []}
+        store(plan, own)
+        del proof["measured"][first.id]
+        proof["shown"] = [{"columns": [[0, 0, "1/1"]], "cells": None}]
+        documents["data"]["tables"][0]["rows"] = [own["parts"][0]["noisy"][0]]
+        if not kept:
+            del plan["payloads"][first.id]
+
+    # Without its payload this is the bundle of a release of 0.25 alone, and just that is claimed.
+    assert worst(forged(files, lambda documents: forgotten(documents, kept=False))) == "proved"
+    assert verdicts(forged(files, lambda documents: forgotten(documents, kept=True)))["sensitivity"] == "broken"
+
+
+# A plan whose derivation forgets something.
+
+
+def hospital(bundles):
+    """The question and the schemas of the join on the person: 4 visits, 3 stays, 12 rows."""
+    documents = opened(bundles["persons: person join"])
+    question, schemas = documents["proof"]["question"], documents["plan"]["schemas"]
+    assert derived(question, schemas).rows == 12
+    return question, schemas
+
+
+def join(**more):
+    return {"person": STAYS, "outer": False, "columns": [], "of": VISITS} | more
+
+
+def per_person(by, numbers):
+    return {"per-person": numbers, "by": by, "of": VISITS}
+
+
+TWO_THINGS = {
+    "a filter that is a join": join(filter=EVERY),
+    "a join that is a grouping": join(**{"per-person": [], "by": []}),
+    "a scan with a filter": join(person=STAYS | {"filter": EVERY}),
+    "a filter with more parts": {"filter": EVERY, "of": VISITS, "scan": "visits"},
+    "a brought column named like a constant one": join(columns=[["sex", {"column": "nights"}]]),
+    "a column brought twice": join(columns=[["k", {"column": "nights"}], ["k", {"whole": [1]}]]),
+    "two keys of one name": per_person([["k", SEX], ["k", WARD]], []),
+    "a key and a number of one name": per_person([["k", WARD]], [["k", ["rows", EVERY]]]),
+}
+
+
+@pytest.mark.parametrize("strange", TWO_THINGS.values(), ids=TWO_THINGS)
+def test_nothing_in_a_relation_is_two_things(strange, bundles):
+    question, schemas = hospital(bundles)
+    with pytest.raises(rules()[0].Broken, match="two things"):
+        derived(question | {"plan": strange}, schemas)
+
+
+def test_a_scan_has_no_other_parts(bundles):
+    question, schemas = hospital(bundles)
+    with pytest.raises(rules()[0].Open):
+        derived(question | {"plan": VISITS | {"more": 1}}, schemas)
+
+
+@pytest.mark.parametrize("edges", [[0, 5001, 0, 5001], [0, 0, 5], [5], [0, 1.5, 2]])
+def test_bins_lie_one_after_another(edges, bundles):
+    """A row that lies in several cells would move more of them than it has rows."""
+    documents = opened(bundles["persons: count"])
+    question, plan = documents["proof"]["question"], documents["plan"]
+    relation, measured = rules()
+    question["sets"] = [[[WARD, edges, False]]]
+    steps = measured.Steps(question, derived(question, plan["schemas"]))
+    with pytest.raises(relation.Broken):
+        steps.groups(0)
+    question["sets"] = [[[WARD, [0, 1, 5], False]]]
+    assert measured.Steps(question, derived(question, plan["schemas"])).groups(0) == 2
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        {"plus": [AGE, AGE, {"times": [AGE, AGE]}]}, {"times": [AGE, AGE, AGE]}, {"whole": [1, AGE]}, {"null": [AGE]},
+        {"absolute": [AGE, {"times": [AGE, AGE]}]}, {"over": [AGE, {"whole": [10]}, "up"]}, {"length": [AGE, AGE]},
+        {"over": [AGE, {"whole": [10]}]}, {"remainder": [AGE]}, {"lookup": [AGE, [1, 2, 3], 0, AGE]},
+    ],
+)  # fmt: skip
+def test_expressions_have_the_arguments_that_their_bounds_are_of(expression):
+    relation, _ = rules()
+    known = {"age": (0, 2, False)}
+    for right in ({"plus": [AGE, AGE]}, {"over": [AGE, {"whole": [10]}, "down"]}, {"lookup": [AGE, [1, 2, 3], 0]}):
+        relation.derive(right, known)
+    with pytest.raises(relation.Broken, match=r"other arguments|rounding"):
+        relation.derive(expression, known)
+
+
+@pytest.mark.parametrize(
+    "statistic", [["rows", EVERY, 1000], ["persons", EVERY, AGE], ["distinct", AGE], ["sum", AGE, 0, 1, EVERY, 1000]]
+)
+def test_statistics_have_no_other_parts(statistic):
+    relation, measured = rules()
+    terms = {"low": 0, "high": 9} if statistic[0] == "sum" else None
+    with pytest.raises(relation.Broken, match="other parts"):
+        measured.moves(statistic, 1, 1, terms)
+
+
+def test_what_a_public_table_brings_is_constant_only_if_each_row_meets_one(bundles):
+    """Who meets two public rows has both of what they bring, however constant the key is."""
+    _, schemas = hospital(bundles)
+    node = {"public": ["wards", "0"], "columns": ["floor"], "on": [[SEX, SEX]], "of": VISITS}
+
+    def constant(fan_out, key=SEX):
+        told = {"table": "wards", "content": "0", "fan_out": fan_out, "columns": {}}
+        return derived({"plan": node | {"on": [[key, key]]}}, schemas, [told]).constant
+
+    assert "floor" in constant(0) and "floor" in constant(1)
+    assert "floor" not in constant(2) and "floor" not in constant(1, WARD)
+
+
+def test_every_event_belongs_to_numbers(bundles):
+    """An event too many: nobody says what was drawn by it."""
+    documents = opened(bundles["persons: count"])
+    plan, question = documents["plan"], documents["proof"]["question"]
+    relation, measured = rules()
+    steps = measured.Steps(question, derived(question, plan["schemas"]))
+    one = stored(plan)
+    assert len(steps.of(one, [{}])) == 1
+    one["event"] = {"kind": "together", "events": [one["event"], copy.deepcopy(one["event"])]}
+    with pytest.raises(relation.Broken, match="no number was drawn"):
+        steps.of(one, [{}])
+
+
+# Claims, cards, limits.
+
+
+def test_the_version_is_the_one_whose_schema_is_here(bundles):
+    found = verdicts(forged(bundles["rows: count"], lambda documents: documents["plan"].update(version=99)))
+    assert found["unit"] == "broken" and found["claims"] == "proved"
+
+
+def test_exact_totals_count_double(bundles):
+    def told(documents):
+        documents["plan"]["invariants"] = ["rows in all"]
+
+    assert verdicts(forged(bundles["rows: count"], told))["losses"] == "broken"
+
+
+def flow(card):
+    """Another reader finds the cost in braces; the block that this one looks for is somewhere else."""
+    block = "    privacy_parameters:\n      epsilon: 1.0\n"
+    assert block in card
+    return card.replace(block, "    privacy_parameters: {epsilon: 0.001}\n").replace(
+        "  model:\n", f"  more:\n{block}  model:\n"
+    )
+
+
+def other_unit(card):
+    return card.replace('privacy_unit: "one row"', 'privacy_unit: "all rows of one person"')
+
+
+@pytest.mark.parametrize("lie", [flow, other_unit])
+def test_a_card_that_says_something_else(lie, bundles):
+    files = bundles["rows: count"]
+    assert lie(files["card.yaml"].decode()) != files["card.yaml"].decode()
+    assert verdicts(forged(files, lambda _: None, card=lie))["claims"] == "broken"
+
+
+def limited(files, *, spent, **limit):
+    def change(documents):
+        documents["plan"]["guarantee"] |= limit
+        documents["plan"]["spent"] = spent
+
+    return verdicts(forged(files, change))["ledger"]
+
+
+def test_a_delta_beyond_that_of_keys_is_not_within_the_limit(bundles):
+    files = bundles["rows: discovered"]
+    assert limited(files, spent="1/1") == "proved"
+    assert limited(files, spent="1/1", delta="1/1000", delta_keys=f"1/{10**30}") == "open"
+
+
+def test_a_rho_is_compared_with_a_limit_by_its_conversion(tmp_path):
+    """A rho of 1/2 is an epsilon of 5.22 at a delta of 1e-6: not within a limit of 5, though 1/2 is below 5."""
+    with state_in(tmp_path / "state"):
+        budget = "{ epsilon = 50.0, delta = 1e-4 }"
+        project = clinic.make(tmp_path / "p", budget=budget, extra='accounting = "zcdp"')
+        files = make.bundle(project, project.sql("SELECT count(*) AS n FROM patients").ask(epsilon=1).id)
+    assert opened(files)["proof"]["total"]["rho"] == "1/2"
+    for epsilon, verdict in (("53/10", "proved"), ("26/5", "open"), ("1/2", "open")):
+        limit = {"epsilon": epsilon, "delta": "1/500000", "delta_keys": "1/1000000"}
+        assert limited(files, spent="1/10", **limit) == verdict
+    assert limited(files, spent="1/10", delta="1/1000000", delta_keys="1/1000000") == "open"
+
+
+def test_the_conversion_is_the_one_that_the_ledger_uses():
+    _, measured = rules()
+    for epsilon, delta in ((1, 10**6), (50, 20_000), (900, 20_000), (Fraction(1, 100), 10**9)):
+        rho = rho_from_epsilon(Fraction(epsilon), Fraction(1, delta))
+        assert measured.converted(rho, Fraction(1, delta)) <= epsilon
+        assert measured.converted(rho * Fraction(10_001, 10_000), Fraction(1, delta)) > epsilon
+
+
+def test_what_is_spent_is_no_less_than_this_release(tmp_path):
+    """Where losses are pure and nobody is left out; else somebody else may be the worst case, or rho the better."""
+    with state_in(tmp_path / "state"):
+        project = clinic.make(tmp_path / "p", budget="{ epsilon = 50.0 }")
+        texts = ("SELECT count(*) AS n FROM patients", "SELECT count(*) AS n FROM patients WHERE age > 30")
+        everybody, some = (make.bundle(project, project.sql(text).ask(epsilon=1).id) for text in texts)
+    assert worst(everybody) == worst(some) == "proved"
+    assert limited(everybody, spent="1/1") == "proved"
+    assert limited(everybody, spent="999/1000") == "broken"
+    assert limited(some, spent="999/1000") == "proved"
+
+
+# How it is called.
+
+
+def test_a_key_without_a_value_is_no_key(bundles, tmp_path):
+    folder = world.written(bundles["rows: count"], tmp_path / "out")
+    assert world.recheck(folder).returncode == 0
+    for words in (["--key"], ["--key", ""]):
+        done = world.recheck(folder, *words)
+        assert done.returncode == 3 and done.stdout == ""
+
+
+def test_a_name_that_the_terminal_has_no_letters_for(bundles, tmp_path):
+    def greek(documents):
+        columns = documents["data"]["tables"][0]["columns"]
+        next(each for each in columns if each["kind"] != "key")["name"] = "\N{GREEK SMALL LETTER ALPHA}"
+
+    folder = world.written(forged(bundles["rows: average"], greek), tmp_path / "out")
+    done = subprocess.run(
+        [sys.executable, "-S", str(world.CHECKER), str(folder)],
+        capture_output=True,
+        text=True,
+        env={"PYTHONIOENCODING": "ascii", "PYTHONDONTWRITEBYTECODE": "1"},
+    )
+    assert done.returncode == 1 and "\\u03b1" in done.stdout and not done.stderr
+
+
+# Hostile numbers.
+
+
+def many_rows(documents):
+    """One minus the chance of a key, to the power of 10^9."""
+    plan = documents["plan"]
+    plan["schemas"]["visits"]["declared"]["rows_per_person"] = 10**9
+    documents["proof"]["unit"]["rows"] = 10**9
+    for each in documents["proof"]["relation"]:
+        each["rows"] = 10**9
+    thresholds(plan, scale="1/1", l1=10**9, threshold=2)
+
+
+def negative_scale(documents):
+    thresholds(documents["plan"], scale="-1/1", threshold=9 * 10**8)
+
+
+def thresholds(plan, *, threshold, **event):
+    own = stored(plan)
+    events = own["event"]["events"] if own["event"]["kind"] == "together" else [own["event"]]
+    next(each for each in events if each["kind"] == "threshold").update(event)
+    keys = next(part for part in own["parts"] if part["kind"] == "keys")
+    keys["threshold"] = threshold
+    if keys["law"]:
+        keys["law"]["scale"] = event["scale"]
+    plan["event"] = own["event"]
+    store(plan, own)
+
+
+def long_events(documents):
+    """Five hundred ratios that have no denominator in common."""
+    chance = random.Random(1)
+    events = [{"kind": "exponential", "epsilon": f"1/{chance.getrandbits(6500) | 1}"} for _ in range(500)]
+    plan = documents["plan"]
+    plan["event"] = {"kind": "together", "events": events}
+    store(plan, stored(plan) | {"event": plan["event"]})
+
+
+def nested_squares(documents):
+    square = {"whole": [int("9" * 4000)]}
+    for _ in range(10):
+        square = {"times": [square, square]}
+    documents["proof"]["question"]["statistics"][0][1] = square
+
+
+HOSTILE = [
+    ("persons: towns", many_rows, "broken"),
+    ("rows: discovered", negative_scale, "broken"),
+    ("rows: count", long_events, "broken"),
+    ("rows: sum", nested_squares, "broken"),
+]
+
+
+@pytest.mark.parametrize(("name", "change", "verdict"), HOSTILE, ids=[each[1].__name__ for each in HOSTILE])
+def test_a_hostile_bundle_ends_with_a_sentence(name, change, verdict, bundles):
+    """In seconds of CPU, where it once did not end, or was wrong; a minute is far beyond what a slow machine needs."""
+    documents = opened(bundles[name])
+    change(documents)
+    files = signed_again(bundles[name] | {f"{each}.json": json.dumps(documents[each]).encode() for each in documents})
+    began = time.process_time()
+    found = {name: (verdict, words) for verdict, name, words in checker().checked(files).found}
+    assert time.process_time() - began < 60
+    assert found["sensitivity"][0] == verdict and found["sensitivity"][1]
+
+
+def test_a_tower_of_strategies_is_left():
+    relation, measured = rules()
+    one = {"kind": "identity", "size": 2_000_000}
+    with pytest.raises(relation.Open):
+        measured.norms({"kind": "stack", "parts": [one] * 3000})
