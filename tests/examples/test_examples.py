@@ -109,8 +109,8 @@ def test_differencing(tmp_path):
     assert abs(int(re.search(r"the difference is (-?\d+)", said)[1])) < 100  # two scales of 2
     assert "a third question: refused" in said
     exact, noisy, ours, bound = (numbers(line)[-1] for line in re.sub(r"of 1,000.*", "", said).splitlines()[-4:])
-    assert exact == 100.0 and bound == 73.1
-    assert noisy > 75 and ours < 80  # 1,000 targets: a standard deviation is 1.4
+    assert exact == 100.0 and bound == 88.1
+    assert noisy > 75 and ours < 80  # 1,000 targets: a standard deviation is 1.6 at most
 
 
 def test_two_coins(tmp_path):

@@ -27,6 +27,7 @@ def test_a_signed_sum_guesses_better_than_a_count_can():
         rounds,
         server=SERVERS[0],
         epsilon=Fraction(1),
+        steps=2,
         seconds=0.0,
         story=(),
         details={},

@@ -55,6 +55,7 @@ def attack(
         [exact, noisy, ours],
         server=server,
         epsilon=total,
+        steps=2,
         seconds=time.process_time() - start,
         story=(
             f"One question about one person, asked {repeats:,} times: fresh noise averages away. Discreet repeats its "

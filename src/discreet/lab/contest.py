@@ -90,6 +90,7 @@ def evidence(
     *,
     server: str,
     epsilon: Fraction,
+    steps: int,
     seconds: float,
     story: tuple[str, ...],
     details: dict[str, Any],
@@ -97,13 +98,16 @@ def evidence(
 ) -> Evidence:
     """What the attack shows; the named server stands in front, the others in the details.
 
+    `steps`: how far apart the two tables are between which the bit decides. 1: somebody, or a link, is there or is not.
+        2: somebody is known to be there, and only a trait is in doubt, so that one person is put in another's place.
+
     Guarantee: nobody guesses a fair bit right more often than `bound` from answers that are epsilon-private in all,
-        whatever they ask; from counts of those who have the trait alone, not more often than `bound_of_counts`.
-    Because: a target is known to be there, and only the trait is in doubt: one person put in another's place, two steps
-        between neighbours. Among those counted the target is one row more or less: one step.
+        whatever they ask; where it is a trait, from counts of those who have it, not more often than `bound_of_counts`.
+    Because: losses add over steps, and epsilon bounds each. Among those counted a target is one row more or less.
     """
     front = rounds[SERVERS.index(server_of(server))]
-    bound = best_under(*twice(float(epsilon)))
+    one = best_under(float(epsilon))
+    bound = one if steps == 1 else best_under(*twice(float(epsilon)))
     return Evidence(
         attack=attack,
         success=front.share,
@@ -116,7 +120,7 @@ def evidence(
         details={
             "server": front.server,
             "epsilon": float(epsilon),
-            "bound_of_counts": best_under(float(epsilon)),
+            **({} if steps == 1 else {"bound_of_counts": one}),
             **details,
             "servers": [each.to_data(bound) for each in rounds],
         },

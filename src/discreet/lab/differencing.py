@@ -60,6 +60,7 @@ def attack(
         rounds,
         server=server,
         epsilon=total,
+        steps=2,
         seconds=time.process_time() - start,
         story=(_story(people, "file" if table is not None else tale),),
         details={"tale": "file" if table is not None else tale, "places": people.count, "people": len(people.place)},

@@ -45,6 +45,7 @@ def attack(
         rounds,
         server=server,
         epsilon=total,
+        steps=1,
         seconds=time.process_time() - start,
         story=(told,),
         details={"tale": tale, "unit": unit},
