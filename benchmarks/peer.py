@@ -34,6 +34,7 @@ TITLES = {
 }
 
 #: Those that the comparison names and that no environment of ours can hold.
+#: Elsewhere PipelineDP and Tumult could perhaps be installed; these benchmarks do not call them yet.
 OUT_OF_REACH = {
     "ARX": "a Java program with no package in a registry that pip reads: not installed here",
     "PipelineDP": "0.3.1 needs python-dp, which has no wheel for Linux on 64-bit ARM and no source: not installed here",

@@ -46,6 +46,7 @@ def _unpacked(path: Path) -> dict[str, bytes]:
                 name = entry.filename
                 with packed.open(entry) as stream:  # a name that comes twice is not in the manifest
                     found[name if name not in found else f"{name} (twice)"] = stream.read(entry.file_size + 1)
+    # What zipfile raises on strange files: NotImplementedError is an unknown compression, RuntimeError a password.
     except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, zlib.error):
         raise UsageError(f"{path.name!r} is neither a folder nor a ZIP file that can be read") from None
     tops = {name.partition("/")[0] for name in found if "/" in name}
