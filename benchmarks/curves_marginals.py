@@ -36,7 +36,7 @@ def pictures(epsilons: Sequence[str], *, quick: bool) -> list[Picture]:
     }
     told["private-pgm"] = "private-pgm: not in quick runs"
     if not quick:
-        told["private-pgm"] = peer("private_pgm", "private_pgm_curves.py", {"what": "marginals", **fitted})
+        told["private-pgm"] = peer("private_pgm", "private_pgm_curves.py", {"kind": "marginals", **fitted})
     releases = 5 if quick else 20
     with project(found) as made:
         own = _both(made, exact, epsilons, releases, "planned", hue=GREEN)

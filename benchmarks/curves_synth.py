@@ -33,7 +33,7 @@ MODELS = {"random": GREY, "independent": OLIVE, "privbayes": BROWN, "mst": BLUE,
 #: Name, environment, script, kind, hue.
 PEERS = (
     ("dpmm MST", "dpmm", "dpmm_curves.py", "mst", PURPLE),
-    ("private-pgm MST", "private_pgm", "private_pgm_mst.py", "mst", TEAL),
+    ("private-pgm MST", "private_pgm", "private_pgm_curves.py", "mst", TEAL),
     ("DataSynthesizer", "datasynthesizer", "datasynthesizer_curves.py", "correlated", RED),
 )
 

@@ -1,4 +1,4 @@
-"""private-pgm (mbi 2) for `./do bench curves`: it fits one distribution to noisy tables. Runs in its own environment.
+"""private-pgm (mbi 2) for `./do bench curves`: it fits one distribution to noisy tables, and MST's rows. Runs in its own environment.
 
 mbi is a library of inference and leaves the noise to its user: Gaussian here, with the rho that is (epsilon, delta) in all.
 """
@@ -17,22 +17,9 @@ import numpy as np  # noqa: E402
 jax.config.update("jax_enable_x64", True)
 
 from mbi import Dataset, Domain, LinearMeasurement, estimation  # noqa: E402
+from private_pgm_mst import rho_of, rows  # noqa: E402
 
 ITERATIONS = 1500
-
-
-def rho_of(epsilon, delta):
-    """The rho whose best conversion over orders is (epsilon, delta): Canonne, Kamath and Steinke (2020)."""
-    orders = 1 + np.logspace(-3, 5, 4000)
-
-    def converted(rho):
-        return float(np.min(orders * rho + np.log1p(-1 / orders) - (math.log(delta) + np.log(orders)) / (orders - 1)))
-
-    low, high = 0.0, 100.0
-    for _ in range(100):
-        middle = (low + high) / 2
-        low, high = (middle, high) if converted(middle) <= epsilon else (low, middle)
-    return low
 
 
 def marginals(order):
@@ -55,6 +42,17 @@ def marginals(order):
     return {"fitted": found}
 
 
+def mst(order):
+    """Rows as codes, one fit at each epsilon."""
+    codes = {name: np.array(column) for name, column in order["codes"].items()}
+    found = {}
+    for epsilon in order["epsilons"]:
+        made = rows(codes, order["sizes"], rho_of(float(epsilon), float(order["delta"])))
+        found[epsilon] = [{name: column.tolist() for name, column in made.items()}]
+        print(epsilon, file=sys.stderr)
+    return found
+
+
 if __name__ == "__main__":
     asked = json.load(sys.stdin)
-    json.dump(marginals(asked), sys.stdout)
+    json.dump({"marginals": marginals, "mst": mst}[asked["kind"]](asked), sys.stdout)
