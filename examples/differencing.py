@@ -37,8 +37,9 @@ def main(scratch: Path) -> None:
         csv.writer(file).writerows([("room", "ill"), *people])
     (folder / "discreet.toml").write_text(DECLARED)
     office = discreet.init(folder)
-    with_them, without = (office.sql(question).ask(epsilon=0.5) for question in (EVERYBODY, ALL_BUT_ONE))
-    print("noisy answers: the difference is", with_them.rows[0][0] - without.rows[0][0], "where it should be 0 or 1")
+    answers = [office.sql(question).ask(epsilon=0.5).to_data() for question in (EVERYBODY, ALL_BUT_ONE)]
+    with_them, without = (answer["rows"][0][0] for answer in answers)
+    print("noisy answers: the difference is", with_them - without, "where it should be 0 or 1")
     try:
         office.sql("SELECT count(*) FROM staff WHERE ill AND room > 12").ask(epsilon=0.5)
     except discreet.BudgetExceeded:

@@ -34,10 +34,10 @@ def main(scratch: Path) -> None:
     plan = clinic.plan_ranges("patients", "age", epsilon=0.5).to_data()
     print(f"planned, free: intervals are off by about {plan['expected_rmse']:.1f} rows")
     found = clinic.ranges("patients", "age", epsilon=0.5)  # charged once
-    for each in found.intervals(ASKED):
-        exactly = sum(each.low <= age <= each.high for age in ages)
+    for (first, last), each in zip(ASKED, found.intervals(ASKED), strict=True):
+        exactly = sum(first <= age <= last for age in ages)
         low, high = each.interval
-        print(f"{each.low:3} to {each.high:3}: {each.value:8.1f} ({low:.0f} to {high:.0f}), exactly {exactly}")
+        print(f"{first:3} to {last:3}: {each.value:8.1f} ({low:.0f} to {high:.0f}), exactly {exactly}")
     for fraction in ("0.1", "0.5", "0.9"):
         quantile = found.quantile(fraction)
         exactly = sorted(ages)[int(float(fraction) * len(ages))]

@@ -5,6 +5,7 @@ import re
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -14,12 +15,14 @@ import clinic
 import discreet
 from discreet import notebook
 from discreet.api import Project
-from discreet.client import Remote
+from discreet.client import Remote, RemoteQuestion
 from discreet.graph.model.document import GraphModel
 from discreet.lab.evidence import Evidence
 from discreet.question import Explanation
 from discreet.release import ReleaseColumn, Spending
 from discreet.standing import Standing
+from discreet.synth.inspect.evidence import Evidence as Measured
+from discreet.synth.inspect.marginals import marginals
 from discreet.synth.model import Card, Model
 
 HOSTILE = '<script>alert(1)</script>" onload=x &amp; {{x}} <style>'
@@ -42,6 +45,15 @@ def release(project):
 @pytest.fixture(scope="module")
 def model(project):
     return project.synthesize("patients", epsilon=50, model="mst", columns=["age", "sex", "disease"])
+
+
+@pytest.fixture(scope="module")
+def network(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("network")
+    (folder / "friends.csv").write_text("from,to\n" + "".join(f"{n},{(n * 7 + 1) % 200}\n" for n in range(200)))
+    found = discreet.init(folder, epsilon=1000)
+    found.add(folder / "friends.csv")
+    return found.graph("friends").synth(epsilon=100)
 
 
 def evidence(**changes):
@@ -124,6 +136,8 @@ def test_numbers_no_larger_than_their_noise_are_grey_and_others_are_not(project)
     tree = read(replace(found, rows=rest)._repr_html_())
     grey = {row[0].text: "discreet-drowned" in row[1].get("class") for row in tree.find("table/tbody")}
     assert grey == {"true": False, "false": False, "NULL": True}
+    faint = {row[0].text: row[2].find("svg/rect").get("class") == "discreet-faint" for row in tree.find("table/tbody")}
+    assert faint == grey
     assert "grey numbers are no larger than theirs" in text(tree)
     assert "grey" not in text(
         read(replace(found, rows=found.rows[:2], reread=lambda _: found.interval()[:2])._repr_html_())
@@ -224,6 +238,21 @@ def test_a_question_to_a_server_sends_nothing():
     assert len(repr(question)) < 120
 
 
+def test_a_question_to_a_server_shows_what_it_was_told(project, release):
+    sent = []
+    told = {"stored": None, "told": None, "cost": {"epsilon": 3, "delta": 0}}
+    explained = project.sql(COUNT).explain(epsilon=3).data | told
+    wire = SimpleNamespace(send=lambda *said: sent.append(said) or explained)
+    paid = SimpleNamespace(wire=wire, paid=lambda *said: sent.append(said) or replace(release, id=HOSTILE))
+    question = RemoteQuestion(remote=paid, text=COUNT)
+    assert "Not priced yet" in text(read(question._repr_html_()))
+    question.explain(epsilon=3)
+    assert "would have cost epsilon 3." in text(read(question._repr_html_()))
+    question.ask(epsilon=50)
+    assert f"answered by release {HOSTILE}: cost epsilon 50." in text(read(question._repr_html_()))
+    assert len(sent) == 2
+
+
 def test_a_budget_is_a_bar_rounded_to_the_safe_side():
     tree = read(budget(by_analyst={HOSTILE: Spending(epsilon=Fraction(1, 3), delta=Fraction(0))})._repr_html_())
     assert "epsilon 0.333334 of 1 spent, 0.666666 left; about 7 more counts of everybody within 50." in text(tree)
@@ -242,24 +271,37 @@ def test_a_model_says_what_it_is_good_for(model):
     assert head == ["tables of", "good", "partly", "poor", "not measured"]
     assert [(row[0], sum(map(int, row[1:]))) for row in body] == [("single columns", 3), ("pairs", 3), ("threes", 1)]
     assert "Rely on: " in text(tree) and model.card.release in text(tree)
+    judged = marginals(Measured(model)).judged
+    for row, size in zip(body, (1, 2, 3), strict=True):
+        found = [each.verdict for each in judged if len(each.columns) == size]
+        assert list(map(int, row[1:])) == [found.count(each) for each in ("good", "partly", "poor", "unknown")]
+
+
+def test_of_many_good_tables_a_few_are_named(model, monkeypatch):
+    good = [" × ".join(each.columns) for each in marginals(Measured(model)).judged if each.verdict == "good"]
+    assert len(good) > 1
+    for most, said in ((len(good), ", ".join(good)), (1, f"{good[0]}, and {len(good) - 1} more")):
+        monkeypatch.setattr("discreet.synth.face.NAMED", most)
+        assert f"Rely on: {said}\n" in text(read(model._repr_html_()))
 
 
 def test_a_wide_model_and_an_empty_one_are_drawn_at_once(model, monkeypatch):
     monkeypatch.setattr("discreet.synth.face.MOST_TABLES", 6)
     monkeypatch.setattr("discreet.synth.face.marginals", lambda _: pytest.fail("all tables were judged"))
     assert "3 columns are modelled" in text(read(model._repr_html_()))
+    monkeypatch.undo()
+    monkeypatch.setattr("discreet.synth.face.marginals", lambda _: SimpleNamespace(judged=()))
+    for columns, wide in ((13, False), (14, True)):  # 377 tables of up to three columns, 469
+        many = replace(model, attributes=(model.attributes * 5)[:columns])
+        assert (f"{columns} columns are modelled" in text(read(many._repr_html_()))) == wide
     card = Card(kind="random", table=HOSTILE, version=1, unit="row", warnings=(HOSTILE,))
     bare = replace(model, measured=(), card=card)
     assert "say nothing of the data" in text(read(bare._repr_html_())) and HOSTILE in text(read(bare._repr_html_()))
 
 
-def test_a_model_of_a_network_has_a_face(tmp_path):
-    (tmp_path / "friends.csv").write_text("from,to\n" + "".join(f"{n},{(n * 7 + 1) % 200}\n" for n in range(200)))
-    found = discreet.init(tmp_path, epsilon=1000)
-    found.add(tmp_path / "friends.csv")
-    made = found.graph("friends").synth(epsilon=100)
-    assert isinstance(made, GraphModel)
-    assert f"{made.edges:,} edges" in text(read(made._repr_html_())) and len(repr(made)) < 120
+def test_a_model_of_a_network_has_a_face(network):
+    assert isinstance(network, GraphModel)
+    assert f"{network.edges:,} edges" in text(read(network._repr_html_())) and len(repr(network)) < 120
 
 
 @pytest.mark.parametrize(
@@ -276,6 +318,8 @@ def test_a_model_of_a_network_has_a_face(tmp_path):
 def test_evidence_stands_beside_chance_and_bound(changes, said):
     tree = read(evidence(**changes)._repr_html_())
     assert said in text(tree)
+    verdict = re.search("It surely does better|as far as n tells", text(tree))
+    assert (verdict is not None) == (changes.get("judged", True) and changes.get("n", 1) > 0)
     shares = {row[0]: row[1] for row in rows(tree)[1:]}
     wanted = {"success": "90.0%", "chance": "50.0%"} | (
         {"the most under the claim": f"{changes.get('bound', 0):.1%}"} if "bound" in changes else {}
@@ -298,6 +342,63 @@ def test_hostile_names_and_values_are_words(release):
     assert head[:2] == [HOSTILE, "<b>\ufffd[2J\ufffd\ufffdn"] and first[0] == HOSTILE
     assert [row[0] for row in rest] == ["a\ufffdb", "\ufffd", "</td></table>", "x" * 200 + "…"]
     assert text(tree).count(HOSTILE) == 4
+
+
+PARTS = {
+    "head": notebook.head,
+    "line": notebook.line,
+    "quiet": notebook.quiet,
+    "quoted": notebook.quoted,
+    "title": lambda said: notebook.folded(said, ""),
+    "folded": lambda said: notebook.folded("", said),
+    "name": lambda said: notebook.listed([(said, "")]),
+    "listed": lambda said: notebook.listed([("", said)]),
+    "column": lambda said: notebook.table([said], []),
+    "cell": lambda said: notebook.table([""], [[notebook.Cell(text=said)]]),
+    "number": lambda said: notebook.table([""], [[notebook.Cell(text=f"1 {said}", number=True)]]),
+    "meter": lambda said: notebook.meter(0.5, said),
+}
+
+
+@pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
+def test_every_part_of_a_face_takes_texts_as_words(part):
+    tree = read(notebook.face(lambda: [part(HOSTILE)], lambda: ""))
+    assert HOSTILE in text(tree)
+
+
+def hostile(data):
+    """The same with every text hostile."""
+    if isinstance(data, dict):
+        return {name: hostile(value) for name, value in data.items()}
+    return [hostile(each) for each in data] if isinstance(data, list) else HOSTILE if isinstance(data, str) else data
+
+
+def test_whoever_is_named_in_a_face_is_words(project, release, model, network):
+    """Names of tables, columns, analysts and servers come from others, in whichever face they stand."""
+    explained = project.sql(COUNT).explain(epsilon=60).data | {"stored": None, "told": None}
+    card = replace(model.card, kind=HOSTILE, table=HOSTILE, release=HOSTILE, warnings=(HOSTILE,))
+    attributes = tuple(replace(each, column=replace(each.column, name=HOSTILE)) for each in model.attributes)
+    question = project.sql(f"SELECT count(*) AS n FROM patients WHERE note = '{HOSTILE}'")
+    priced, stored = (RemoteQuestion(remote=Remote(wire=None), text=COUNT) for _ in range(2))
+    priced._told.append(Explanation(data=hostile(explained)))
+    stored._told.append(Explanation(data=explained | {"stored": {"release": HOSTILE, "plus_minus": 3.0}}))
+    faces = {
+        "question": (question, 1),
+        "priced question": (priced, 1),
+        "stored answer": (stored, 1),
+        "explanation": (Explanation(data=hostile(explained)), 5),
+        "release": (replace(release, id=HOSTILE, table=HOSTILE, warnings=(HOSTILE,)), 3),
+        "budget": (budget(population=HOSTILE, notes=(HOSTILE, HOSTILE)), 3),
+        "model": (replace(model, card=card, attributes=attributes), 5),
+        "network": (
+            replace(network, card=replace(network.card, table=HOSTILE, release=HOSTILE, warnings=(HOSTILE,))),
+            3,
+        ),
+        "evidence": (evidence(attack=HOSTILE, story=(HOSTILE,)), 2),
+        "no evidence": (evidence(attack=HOSTILE, n=0), 1),
+    }
+    for name, (each, times) in faces.items():
+        assert text(read(each._repr_html_())).count(HOSTILE) >= times, name
 
 
 @pytest.mark.parametrize(

@@ -36,8 +36,8 @@ STRANGE = (
 NOT_PROVED = (
     "No checker can prove that the noise was drawn as the law says, that the data were true, that nothing else was "
     "released about these people, or that the key is the publisher's: compare its fingerprint with one that they gave "
-    "you. Keys of rows, noise intervals, and the files data.csv, data.parquet, card.html and chart.svg are signed, and "
-    "not recomputed here; nor are the texts of the question and of card.yaml read, nor anything that was added."
+    "you. Names of columns, keys of rows, noise intervals, data.csv, data.parquet, card.html and chart.svg are signed "
+    "and not recomputed here; nor are the texts of the question and of card.yaml read, nor what was added to a file."
 )
 
 
@@ -121,6 +121,11 @@ class Bundle:
         answer = {"question", "publics", "relation", "measured", "shown"}
         if set(self.proof) != named | (answer if self.plan["kind"] == "answer" else {"steps"}):
             raise Broken("the proof has other parts than a proof has")
+        tables = range(1, len(read(self.files["data.json"])["tables"]) + 1)
+        known = {f"data{f'-{number}' if number > 1 else ''}.{end}" for number in tables for end in ("csv", "parquet")}
+        known |= {"card.html", "card.yaml", "data.json", "plan.json", "proof.json"}
+        if set(self.manifest["files"]) - {"chart.svg"} != known:
+            raise Broken("the bundle of such tables has other files than these")
         return f"plan and proof of {self.plan['release']}"
 
     def payload(self, name: str) -> Any:
@@ -240,16 +245,14 @@ class Bundle:
             name: float(up.divide(Decimal(each.numerator), Decimal(each.denominator))) for name, each in names.items()
         }
         card = self.files["card.yaml"].decode()
-        blocks = re.findall(r"^ +privacy_parameters:\n((?: +[a-z]+: [0-9.e+-]+\n)+)", card, re.MULTILINE)
+        blocks = re.findall(r"^ +privacy_parameters:\n((?: +[a-z]+: [0-9.e+-]+\n)+)", card, re.M)
         told = [
             {line.split(": ")[0].strip(): float(line.split(": ")[1]) for line in each.splitlines()} for each in blocks
         ]
-        times = len(re.findall(r"privacy_parameters(?!_description)", card))
-        same(times, 1, "how often card.yaml says what it cost")
-        units = re.findall(r'^    privacy_unit: "(.*)"$', card, re.MULTILINE)
-        same(units, [plan["privacy_unit"]], "the unit on card.yaml")
+        same(len(re.findall(r"privacy_parameters(?!_description)", card)), 1, "how often card.yaml says what it cost")
+        same(re.findall(r'^    privacy_unit: "(.*)"$', card, re.M), [plan["privacy_unit"]], "the unit on card.yaml")
         same(told, [shown], "what card.yaml says that it cost")
-        same(re.findall(r'^ +dp_flavor:\n +name: "(.*)"$', card, re.MULTILINE), [variant], "the variant on card.yaml")
+        same(re.findall(r'^ +dp_flavor:\n +name: "(.*)"$', card, re.M), [variant], "the variant on card.yaml")
         return f"manifest and card.yaml claim just that: {variant}, neighbours {neighbours}"
 
     def shown(self) -> str:
@@ -275,14 +278,18 @@ class Bundle:
                 size = max([width(drawn[one, statistic][1]) for one, _ in cells], default=1) * abs(ratio(times))
                 if not rounded([row[place] for row in rows], noisy, size):
                     raise Broken(f"the numbers of {table['columns'][place]['name']} are not those that were measured")
-            names = [each["name"] for each in table["columns"] if each["kind"] != "key"]
-            keys = max(map(len, self.proof["question"]["sets"])) + len(self.proof["question"]["keys"])
-            if len(table["columns"]) - len(names) > keys:
+            asked, is_key = self.proof["question"], [each["kind"] == "key" for each in table["columns"]]
+            keys, places = max(map(len, asked["sets"])) + len(asked["keys"]), {place for place, _, _ in plain}
+            if sum(is_key) > keys:
                 raise Broken("more columns are said to be keys than the question has")
-            if len(names) < len(plain) or len({place for place, _, _ in plain}) < len(plain):
-                raise Broken("a column is said to be two numbers")
-            there = {table["columns"][place]["name"] for place, _, _ in plain}
-            left += [name for name in names if name not in there]
+            held = [[cell for cell, key in zip(row, is_key, strict=True) if key] for row in rows]
+            different = len(set(map(text, zip(*held, strict=True))))  # one key may be shown twice
+            if [len(asked["sets"]), different] == [1, keys] and len(set(map(text, held))) < len(rows):
+                raise Broken("two rows have the same keys")
+            if len(places) < len(plain) or any(is_key[place] for place in places):
+                raise Broken("a column is said to be two things")
+            named = [each["name"] for each in table["columns"]]
+            left += [name for place, name in enumerate(named) if not is_key[place] and place not in places]
         if left:
             raise Open(f"computed from several noisy numbers, and not recomputed here: {', '.join(map(str, left))}")
         return "all numbers in data.json are noisy numbers that were measured, at most rounded"

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import discreet
+from discreet.measurement import ChosenBins
 from discreet.release import Release, with_noise
 
 TOML = """
@@ -44,22 +45,24 @@ def trips(tmp_path_factory):
         yield project, project.sql(TEXT).ask(epsilon="0.02")
 
 
-def digits_beyond(cell, ends) -> int:
-    """How many digits a number has beyond the second one of its half width."""
-    half = (ends[1] - ends[0]) / 2
-    unit = 10.0 ** (math.floor(math.log10(half)) - 1)
+def digits_beyond(cell, ends, *, quantile=False) -> int:
+    """Whether a number has digits beyond the second one of its half width; a quantile, beyond the third one of the
+    distance to its nearer end."""
+    width = min(cell - ends[0], ends[1] - cell) / 10 if quantile else (ends[1] - ends[0]) / 2
+    unit = 10.0 ** (math.floor(math.log10(width)) - 1)
     return 0 if abs(round(cell / unit) * unit - cell) <= 1e-9 * max(1.0, abs(cell)) else 1
 
 
 def test_no_number_has_more_digits_than_its_noise_leaves(trips):
     _, release = trips
     checked = 0
+    names = [column.name for column in release.columns]
     for row, ends in zip(release.rows, release.intervals, strict=True):
-        for cell, interval in zip(row[1:], ends[1:], strict=True):
+        for name, cell, interval in zip(names[1:], row[1:], ends[1:], strict=True):
             if interval is None or cell in interval:  # at a bound it is the bound
                 continue
             assert interval[0] < cell < interval[1]
-            assert not digits_beyond(cell, interval), (cell, interval)
+            assert not digits_beyond(cell, interval, quantile=name == "q"), (cell, interval)
             checked += 1
     assert checked >= 12
     sums = [row[2] for row in release.rows]
@@ -89,6 +92,20 @@ def test_sorting_goes_by_all_digits(trips):
     wanted = [kind for kind, _ in sorted(zip(["a", "b", "c", None], stored, strict=True), key=lambda pair: -pair[1])]
     assert [row[0] for row in release.rows] == wanted
     assert all(row[1] % 1_000_000 == 0 for row in release.rows)
+
+
+@pytest.mark.parametrize("asked", ["median(fare)", "percentile_cont(0.25) within group (order by fare)"])
+def test_a_quantile_stays_where_it_was_chosen(trips, asked):
+    """Its interval may be as wide as its bounds; it is shown at a 200th of the way to the nearer end, or nearer."""
+    project, _ = trips
+    release = project.sql(f"select kind, {asked} q from trips group by kind").ask(epsilon="0.02", fresh=True)
+    (chosen,) = [part for part in project.curator.stored(release.id).parts if isinstance(part, ChosenBins)]
+    size = 50_001  # hundredths from 0 to 500, in 4,096 bins
+    assert len(release.rows) >= 3
+    for (kind, cell), (_, (low, high)) in zip(release.rows, release.intervals, strict=True):
+        bin_ = chosen.noisy_bins[["a", "b", "c", None].index(kind)][1]
+        middle = (bin_ * size // 4096 + (bin_ + 1) * size // 4096 - 1) / 200
+        assert abs(cell - middle) <= min(middle - low, high - middle) / 200 + 1e-9
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """What explain says is true: of discovered keys too, whose number nobody knows before."""
 
+import re
+
 import pytest
 
 from answers.shop import make
@@ -29,6 +31,21 @@ def test_cells_of_known_keys_are(shop):
     assert told["cells"] == 8 and all("each of 4 cells within" in line for line in lines)
     told, lines = steps(shop, "select count(*) from orders")
     assert told["cells"] == 1 and "cells" not in lines[0] and " within " in lines[0]
+
+
+def test_a_count_is_within_a_number_and_a_sum_within_steps_of_its_grid(shop):
+    text = "select count(*), count(distinct customer), count(distinct city), sum(amount) from orders"
+    told = {line.partition(":")[0]: line.rpartition(" within ")[2] for line in steps(shop, text)[1]}
+    assert set(told) == {"count of rows", "count of persons", "count of different values", "sum"}
+    assert told.pop("sum").partition(" ")[2] == "steps of its grid"
+    assert all(words.replace(",", "").isdigit() for words in told.values())
+
+
+def test_a_sum_in_grains_says_so(shop):
+    """Cents squared are far finer than the noise: squares are summed in grains of many steps."""
+    squares = steps(shop, "select stddev(amount) from orders")[1][2]
+    many = re.fullmatch(r"sum: .* within ([\d,]+) times ([\d,]+) steps of its grid", squares)
+    assert many and int(many[2].replace(",", "")) > 1
 
 
 def test_each_columns_noise_is_its_own_statistics(shop):

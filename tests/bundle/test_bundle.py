@@ -147,6 +147,13 @@ def signed_again(files, **changed):
     return files | {"manifest.json": body.signed(Signer.here())}
 
 
+@pytest.mark.parametrize("name", ["exact.csv", "data-2.csv", "data-1.csv", "notes.html"])
+def test_a_file_that_no_bundle_has_fails_even_signed(name, made, tmp_path):
+    report = verify(written(signed_again(made[2], **{name: b"ill: Mr Smith"}), tmp_path / "out"))
+    assert problems(report) == ["data"]
+    assert verify(written(signed_again(made[2]), tmp_path / "own")).sound
+
+
 def older(files):
     """The bundle as it was made before bundles had proofs: format 1."""
     plan = json.loads(files["plan.json"])

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from clinic import run, say
-from tables.publish.census import EXACT, PLAN, make, plan
+from tables.publish.census import EXACT, PLAN, make, people, plan
 
 
 @pytest.fixture
@@ -44,8 +44,27 @@ def test_a_price_is_free(folder, capsys):
 def test_people_read_what_happened(folder, capsys):
     words = ("publish", str(folder / "plan.toml"), "--epsilon", "1", "--delta", "0", "--to", str(folder / "out"))
     code, text, _ = say(capsys, folder, *words)
-    assert code == 0 and "cost epsilon 1 for each row; one unit is added or removed" in text
+    assert code == 0 and "cost epsilon 1 for each row; one row is added or removed" in text
     assert "county" in text and "typical error" in text and "spent of" in text
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("person", [False, True])
+def test_who_is_protected_has_one_name(tmp_path, capsys, person, exact):
+    """A row, or a person: on the terminal, in JSON and on the card."""
+    own = 'person = "who"\nrows_per_person = 5\n' if person else ""
+    rows = [[*row, number // 2] for number, row in enumerate(people())] if person else None
+    make(tmp_path, rows=rows, extra=own + (EXACT if exact else ""), person=person)
+    path = plan(tmp_path, ('invariants = ["state"]\n' if exact else "") + PLAN)
+    words = ("publish", str(path), "--epsilon", "1", "--delta", "0", "--to", str(tmp_path / "out"))
+    code, text, _ = say(capsys, tmp_path, *words)
+    name, who = ("person", "person, at most 5 rows") if person else ("row", "row")
+    happens = f"one {name} is " + ("changed, and the exact totals stay" if exact else "added or removed")
+    assert code == 0 and f"cost epsilon {2 if exact else 1} for each {who}; {happens}\n" in text
+    card = (tmp_path / "out" / "card.html").read_text()
+    assert f"Protected: each {who}. Neighbours: {happens}." in card
+    assert json.loads((tmp_path / "out" / "card.json").read_text())["guarantee"]["neighbours"] == happens
+    assert "unit" not in text.split() and "one unit" not in card
 
 
 @pytest.mark.parametrize(

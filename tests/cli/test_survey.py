@@ -47,6 +47,22 @@ def test_new_says_what_was_picked_and_why(tmp_path, capsys):
     assert "epsilon 1.1" in out and "discreet survey serve" in out
 
 
+def test_respondents_are_told_who_asks(tmp_path, capsys, asked):
+    code, told, _ = run(capsys, tmp_path, *DRINKING, "--asker", " The city clinic ")
+    assert code == 0 and told["asker"] == "The city clinic"
+    store = open_store(None, tmp_path)
+    with served(store) as port:
+        found = [ask(port, f"/surveys/{id_}.json")[2]["asker"] for id_ in (told["survey"], asked)]
+    store.close()
+    assert found == ["The city clinic", ""]
+    code, out, _ = say(capsys, tmp_path, *DRINKING, "--asker", "The city clinic")
+    assert code == 0 and "\n  respondents read: The city clinic asks.\n" in out
+    assert "asks" not in say(capsys, tmp_path, *DRINKING)[1]
+    for wrong in ("x" * 121, "two\nlines", "a\x1b[31mred"):
+        code, told, _ = run(capsys, tmp_path, *DRINKING, "--asker", wrong)
+        assert code == 2 and "Who asks is said in one line" in told["reason"]
+
+
 @pytest.mark.parametrize(
     ("flags", "protocol"),
     [

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from discreet.answers.bounds.ends import searches, stage_price
 from discreet.answers.bounds.limit import limit_price
-from discreet.answers.bounds.truncation import roster_price
+from discreet.answers.bounds.truncation import roster_prices
 from discreet.curator import Version
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.errors import Refused
@@ -136,7 +136,7 @@ def _bought(version):
     share = EPSILON / (2 * len(numbers))
     prices = [stage_price(version, plan, each, share=share) for each in (found, later)]
     if not version.schema.unit.is_row:
-        prices.append(roster_price(version, epsilon=EPSILON))
+        prices += roster_prices(version, epsilon=EPSILON)
         prices.append(limit_price(version, epsilon=EPSILON, cells=10, for_epsilon=EPSILON))
     return prices
 

@@ -13,6 +13,7 @@ from discreet.mechanisms import combined
 from discreet.mechanisms.combined import Combined
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.mechanisms.quantile import QuantileChoice
 from discreet.plan import formula as f
 from discreet.plan.formula import arithmetic, fieller, uncertainty
 from discreet.plan.formula.linear import linear, ratio
@@ -548,3 +549,65 @@ def test_digits_of_many():
     found = f.meaningful([1.234, math.nan, 5678.9, 4.4], [0.1, 1.0, math.nan, 10.0])
     assert found[0] == 1.23 and math.isnan(found[1]) and found[2] == 5678.9 and found[3] == 4.0
     assert f.meaningful(np.zeros(0), np.zeros(0)).size == 0
+
+
+def test_digits_of_quantiles():
+    """A 200th of the way to the nearer end at most, whatever the farther one is; and an end is no nearer than 0."""
+    draw = np.random.default_rng(9)
+    lows, values, highs = np.sort(10 ** draw.uniform(-3, 6, (3, 2000)), axis=0)
+    shown = f.meaningful_quantile(values, lows, highs)
+    near = np.minimum(values - lows, highs - values)
+    assert (np.abs(shown - values) <= near / 200 * (1 + 1e-9)).all()
+    assert (np.abs(shown - values) > near / 2500).any()  # and it rounds
+    units = 10 ** (np.floor(np.log10(near)) - 2)
+    assert np.abs(shown / units - np.round(shown / units)).max() < 1e-4
+    assert f.meaningful_quantile(np.array([5.4321, 0.1]), np.array([5.4321, 0.0]), np.array([9.0, 0.1])).tolist() == [
+        5.4321,
+        0.1,
+    ]
+
+
+@pytest.mark.parametrize("epsilon", ["0.1", "1"])
+@pytest.mark.parametrize("persons", [1000, 10_000, 100_000])
+def test_digits_do_not_move_a_median_away(epsilon, persons):
+    """The mean rank error over the law of the choice, before and after, by an interval half as wide again as its ends are aimed."""
+    choice = QuantileChoice(fraction=Fraction(1, 2), bins=4096, rows=1, epsilon=Fraction(epsilon))
+    bins = np.arange(4096)
+    lost = []
+    for scale in (100, 1000, 4000):  # exponential: far from the upper bound, near it, and cut off by it
+        reached = persons * (1 - np.exp(-(bins + 1) / scale))
+        half, margin = reached[-1] / 2, 1.5 * choice.margin / 2
+        errors = np.maximum(0, np.maximum(np.concatenate([[0], reached[:-1]]) - half, half - reached))
+        law = np.exp(-float(choice.estimate.epsilon) * errors)
+        low, high = (np.searchsorted(reached, rank).clip(max=4095) for rank in (half - margin, half + margin))
+        inside = (low <= bins) & (bins <= high)
+        ends = np.full(4096, float(low))[inside], np.full(4096, float(high))[inside]
+        for digits in (f.meaningful_quantile, f.meaningful_within):
+            shown = digits(bins.astype(np.float64)[inside], *ends)
+            after = errors[np.round(shown).astype(np.int64)]
+            lost.append(law[inside] @ after - 1.01 * (law[inside] @ errors[inside]))
+    assert max(lost[::2]) <= 0
+    assert max(lost[1::2]) > 0 or (epsilon, persons) != ("0.1", 1000)  # by half widths a median of 69 becomes 100
+
+
+@pytest.mark.parametrize("width", [99, 100, 101, 317, 999, 1000, 5000])
+@pytest.mark.parametrize("gaussian", [False, True])
+def test_digits_of_whole_numbers_cost_little(width, gaussian):
+    """Whatever is counted, the root mean square error grows by less than 0.2%, and nothing becomes larger in the mean."""
+    spread = width / 1.96 if gaussian else width / np.log(20)
+    noise = np.arange(-14 * width, 14 * width + 1)
+    law = np.exp(-((noise / spread) ** 2) / 2) if gaussian else np.exp(-np.abs(noise) / spread)
+    law /= law.sum()
+    unit = 10 if width < 1000 else 100
+    counted = range(0, 2 * unit, unit // 10)
+    errors = np.array([f.meaningful_whole(count + noise, width) - count for count in counted])
+    grown = np.sqrt((errors**2 @ law) / (noise**2 @ law))
+    assert grown.max() == 1 if width < 100 else 1 < grown.max() < 1.002
+    assert abs((errors @ law).mean()) < 1e-9
+
+
+def test_digits_of_large_whole_numbers():
+    large = np.array([2**63 - 1, -(2**63) + 1, 15, 25], dtype=np.int64)
+    assert f.meaningful_whole(large, 123).tolist() == [9223372036854775810, -9223372036854775810, 20, 20]
+    larger = np.array([10**30 + 50, 10**30 + 150, 10**30 + 151], dtype=object)
+    assert [each - 10**30 for each in f.meaningful_whole(larger, 1234).tolist()] == [0, 200, 200]

@@ -88,6 +88,17 @@ def test_keys_for_which_anybody_could_sign_are_refused(key, ed25519):
         assert not any(ed25519.signed(public, bytes([message]), mark) for message in range(4))
 
 
+def test_a_point_has_one_spelling(ed25519):
+    """Of the 19 numbers from P on, each spells a y that is written without it; and of x = 0 there is no negative."""
+    known = [y for y in range(19) if ed25519.decode(y.to_bytes(32, "little"))]
+    assert len(known) > 5
+    for y in known:
+        assert ed25519.decode((y + ed25519.P).to_bytes(32, "little")) is None
+    for y in (1, ed25519.P - 1):
+        assert ed25519.decode(y.to_bytes(32, "little"))
+        assert ed25519.decode((y | 1 << 255).to_bytes(32, "little")) is None
+
+
 def test_a_bundle_of_another_key(bundles, tmp_path):
     own = world.written(bundles["rows: count"], tmp_path / "own")
     forged = world.written(signed_again(bundles["rows: count"]), tmp_path / "forged")

@@ -48,9 +48,62 @@ def exact_table(documents):
     documents["proof"]["shown"].append(None)
 
 
-@pytest.mark.parametrize("lie", [exact_key, exact_table])
-def test_exact_numbers_are_not_keys(lie, bundles):
-    assert verdicts(forged(bundles["rows: count"], lie))["numbers"] == "broken"
+def longer_row(documents):
+    """A number behind the last column."""
+    documents["data"]["tables"][0]["rows"][0].append(123456)
+
+
+@pytest.mark.parametrize(
+    ("lie", "more"), [(exact_key, []), (exact_table, ["data-2.csv", "data-2.parquet"]), (longer_row, [])]
+)
+def test_exact_numbers_are_not_keys(lie, more, bundles):
+    assert verdicts(forged(bundles["rows: count"] | dict.fromkeys(more, b""), lie))["numbers"] == "broken"
+
+
+@pytest.mark.parametrize("name", ["rows: count", "rows: histogram"])
+@pytest.mark.parametrize("place", [0, -1])
+def test_an_exact_number_is_not_proved_by_the_name_of_a_noisy_one(name, place, bundles):
+    """A second column, called like the measured one, before or behind all others."""
+
+    def twice(documents):
+        (table,), (told,) = documents["data"]["tables"], documents["proof"]["shown"]
+        own = table["columns"][-1]
+        assert own["kind"] != "key"
+        width = len(table["columns"])
+        for part, value in [(table["columns"], own), *((row, 123456) for row in table["rows"])]:
+            part.insert(0 if place == 0 else width, value)
+        for row in table["intervals"]:
+            row.insert(0 if place == 0 else width, None)
+        for column in told["columns"]:
+            column[0] += place == 0
+
+    assert verdicts(forged(bundles[name], twice))["numbers"] == "open"
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_column_is_one_thing(place, bundles):
+    """The measured numbers again, in a column of keys; and a column that is told of twice."""
+
+    def again(documents):
+        (table,), (told,) = documents["data"]["tables"], documents["proof"]["shown"]
+        assert [each["kind"] == "key" for each in table["columns"]] == [True, False]
+        for row in table["rows"]:
+            row[place] = row[1]
+        told["columns"].append([place, *told["columns"][0][1:]])
+
+    assert verdicts(forged(bundles["rows: discovered"], again))["numbers"] == "broken"
+
+
+@pytest.mark.parametrize("name", ["rows: histogram", "persons: count", "rows: discovered sums", "persons: constant"])
+def test_no_two_rows_have_the_same_keys(name, bundles):
+    def repeated(documents):
+        (table,) = documents["data"]["tables"]
+        for place, column in enumerate(table["columns"]):
+            if column["kind"] == "key":
+                table["rows"][1][place] = table["rows"][0][place]
+
+    assert verdicts(bundles[name])["numbers"] == "proved"
+    assert verdicts(forged(bundles[name], repeated))["numbers"] == "broken"
 
 
 @pytest.mark.parametrize("name", ["rows: count", "rows: sum"])
@@ -66,6 +119,26 @@ def test_a_chosen_multiple_is_not_proved(name, bundles):
         documents["data"]["tables"][0]["rows"][0][place] = noisy - 3
 
     assert verdicts(forged(bundles[name], chosen))["numbers"] == "open"
+
+
+def nearby(noisy):
+    """A number within the noise that no rounding gives: where the exact one may lie."""
+    return int(noisy) + (7 if int(noisy) % 10 != 3 else 8)
+
+
+@pytest.mark.parametrize("lie", [nearby, lambda noisy: 0, lambda noisy: 10**30])
+@pytest.mark.parametrize("column", [0, 1])
+def test_a_number_is_rounded_to_one_power_of_ten_within_its_noise(column, lie, bundles):
+    def other(documents):
+        place, statistic, times = documents["proof"]["shown"][0]["columns"][column]
+        (part,) = stored(documents["plan"])["parts"]
+        number = part["statistics"].index(statistic)
+        noisy = part["noisy"][number][0] * Fraction(times)
+        assert Fraction(part["laws"][number]["scale"]) * Fraction(times) > 99 and noisy > 1000
+        documents["data"]["tables"][0]["rows"][0][place] = lie(noisy)
+
+    assert verdicts(bundles["rows: sum"])["numbers"] == "proved"
+    assert verdicts(forged(bundles["rows: sum"], other))["numbers"] == "broken"
 
 
 def test_what_was_measured_before_and_is_stored_here_is_charged(projects):
@@ -131,6 +204,16 @@ def test_a_scan_has_no_other_parts(bundles):
     question, schemas = hospital(bundles)
     with pytest.raises(rules()[0].Open):
         derived(question | {"plan": VISITS | {"more": 1}}, schemas)
+
+
+def test_what_a_join_brings_is_of_the_other_side(bundles):
+    """Its bounds and whether it is constant are those of the joined table; a column that it has not, it cannot bring."""
+    question, schemas = hospital(bundles)
+    found = derived(question | {"plan": join(columns=[["k", {"column": "nights"}]])}, schemas)
+    assert found.known["k"] == (0, 30, True) and "k" not in found.constant
+    for own in ("cost", "sex"):
+        with pytest.raises(LookupError):
+            derived(question | {"plan": join(columns=[["k", {"column": own}]])}, schemas)
 
 
 @pytest.mark.parametrize("edges", [[0, 5001, 0, 5001], [0, 0, 5], [5], [0, 1.5, 2]])
@@ -200,6 +283,68 @@ def test_every_event_belongs_to_numbers(bundles):
         steps.of(one, [{}])
 
 
+@pytest.mark.parametrize("name", ["rows: discovered", "persons: towns", "persons: top"])
+@pytest.mark.parametrize("times", [Fraction(1, 2), Fraction(2), 1 - Fraction(1, 10**12)])
+def test_the_delta_of_keys_follows_from_how_they_were_found(name, times, bundles):
+    """Another delta in the charge, in what is stored, in the proof and in the claims."""
+
+    def charged(documents):
+        event = documents["plan"]["event"]
+        (told,) = [each["delta"] for each in event.get("events", [event]) if "delta" in each]
+        wanted = Fraction(told) * times
+        for part in ("plan", "proof"):
+            text = json.dumps(documents[part])
+            assert told in text
+            documents[part] = json.loads(text.replace(told, f"{wanted.numerator}/{wanted.denominator}"))
+
+    found = verdicts(forged(bundles[name], charged))
+    assert found["sensitivity"] == "broken" and found["losses"] == found["claims"] == "proved"
+
+
+@pytest.mark.parametrize("step", [-1, 1])
+def test_a_threshold_that_everybody_says_must_be_the_one_that_was_paid_for(step, bundles):
+    def moved(documents):
+        plan, (told,) = documents["plan"], documents["proof"]["measured"].values()
+        own = stored(plan)
+        own["parts"][0]["threshold"] += step
+        told[0]["threshold"] += step
+        store(plan, own)
+
+    assert verdicts(forged(bundles["rows: discovered"], moved))["sensitivity"] == "broken"
+
+
+def with_choices(data, change):
+    """The same with other choices wherever a quantile was chosen."""
+    if isinstance(data, list):
+        return [with_choices(each, change) for each in data]
+    if not isinstance(data, dict):
+        return data
+    if data.get("kind") == "together" and {each["kind"] for each in data["events"]} == {"exponential"}:
+        return data | {"events": change(data["events"])}
+    return {name: with_choices(each, change) for name, each in data.items()}
+
+
+CHOICES = {
+    "one is cheaper": lambda told: [*told[:2], told[2] | {"epsilon": "1/1000000"}],
+    "one is left out": lambda told: told[:2],
+    "noise beside them": lambda told: [*told, {"kind": "laplace", "scale": "1000000/1", "l1": 1}],
+}
+
+
+@pytest.mark.parametrize("change", CHOICES.values(), ids=CHOICES)
+def test_a_quantile_is_three_choices_of_its_epsilon(change, bundles):
+    def chosen(documents):
+        plan, proof = documents["plan"], documents["proof"]
+        own = with_choices(stored(plan), change)
+        assert own != stored(plan)
+        plan["event"] = own["event"]
+        store(plan, own)
+        proof["measured"] = with_choices(proof["measured"], change)
+
+    found = verdicts(forged(bundles["rows: quantiles"], chosen))
+    assert found["sensitivity"] == "broken" and found["losses"] == found["claims"] == "proved"
+
+
 # Claims, cards, limits.
 
 
@@ -249,6 +394,15 @@ def test_a_delta_beyond_that_of_keys_is_not_within_the_limit(bundles):
     assert limited(files, spent="1/1", delta="1/1000", delta_keys=f"1/{10**30}") == "open"
 
 
+def test_what_is_spent_lies_within_the_limit(bundles):
+    files = bundles["rows: count"]
+    assert opened(files)["plan"]["guarantee"]["epsilon"] == "900/1"
+    assert limited(files, spent="900/1") == "proved"
+    for spent in ("901/1", "-1/1"):
+        assert limited(files, spent=spent) == "broken"
+    assert limited(files, spent="1/1", delta="1/1000000", delta_keys="1/1000") == "broken"
+
+
 def test_a_rho_is_compared_with_a_limit_by_its_conversion(tmp_path):
     """A rho of 1/2 is an epsilon of 5.22 at a delta of 1e-6: not within a limit of 5, though 1/2 is below 5."""
     with state_in(tmp_path / "state"):
@@ -280,6 +434,17 @@ def test_what_is_spent_is_no_less_than_this_release(tmp_path):
     assert limited(everybody, spent="1/1") == "proved"
     assert limited(everybody, spent="999/1000") == "broken"
     assert limited(some, spent="999/1000") == "proved"
+
+
+@pytest.mark.parametrize(
+    "lie", [{"row": 0}, {"row": 10**6}, {"row": "1"}, {"row": True}, {"commitment": "0" * 63}, {"commitment": "X" * 64}]
+)
+def test_the_ledgers_row_is_among_those_that_are_told_of(lie, bundles):
+    def elsewhere(documents):
+        documents["manifest"]["ledger"] |= lie
+        documents["proof"]["ledger"] = documents["manifest"]["ledger"]
+
+    assert verdicts(forged(bundles["rows: count"], elsewhere))["ledger"] == "broken"
 
 
 # How it is called.

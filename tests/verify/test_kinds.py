@@ -5,6 +5,7 @@ import json
 import pytest
 
 import clinic
+import discreet
 from discreet.bundle import make
 from verify import world
 from verify.conftest import state_in
@@ -98,6 +99,21 @@ def test_a_strategy_moves_by_its_columns(name, programs, tmp_path):
         assert verdicts(signed_again(files, plan=change, proof=change))["sensitivity"] != "proved"
 
 
+def test_gaussian_noise_on_ranges_of_persons(tmp_path):
+    """Three rows move what is measured three times as far, and its square nine times."""
+    with state_in(tmp_path / "state"):
+        world.persons_project(tmp_path / "p")
+        path = tmp_path / "p" / "discreet.toml"
+        path.write_text(path.read_text().replace("delta = 1e-4 }", 'delta = 1e-4 }\naccounting = "zcdp"'))
+        project = discreet.open(tmp_path / "p")
+        files = make.bundle(project, project.ranges("stays", "nights", epsilon=0.5).release)
+    event = json.loads(files["plan.json"])["steps"][0]["event"]
+    assert event["kind"] == "gaussian" and event["l2_squared"] % 9 == 0
+    assert {name for name, verdict in verdicts(files).items() if verdict != "proved"} == {"numbers"}
+    nearer = at("steps", 0, "event", "l2_squared", to=event["l2_squared"] // 3)
+    assert verdicts(signed_again(files, plan=nearer, proof=nearer))["sensitivity"] == "broken"
+
+
 @pytest.mark.parametrize("name", ["adaptive", "marginals", "model"])
 def test_what_is_not_derived_says_so(name, programs):
     found = verdicts(programs[name])
@@ -120,6 +136,13 @@ def test_steps_beyond_the_reservation_are_seen(programs):
             return data
 
         assert verdicts(signed_again(programs[name], plan=dearer))["sensitivity"] == "broken"
+
+
+def test_a_delta_that_was_not_reserved_is_seen(programs):
+    """A step that hardly costs an epsilon, and has a delta."""
+    lie = at("steps", 0, "event", to={"kind": "threshold", "scale": "1000000/1", "l1": 1, "delta": "1/10"})
+    for name in ("marginals", "adaptive"):
+        assert verdicts(signed_again(programs[name], plan=lie, proof=lie))["sensitivity"] == "broken"
 
 
 def test_a_bundle_without_a_proof_is_open(bundles):

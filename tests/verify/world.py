@@ -65,6 +65,8 @@ ROWS = {
         "SELECT sum(least(age, 40) + greatest(age, 20) % 7 + abs(age - 50) / 3 + coalesce(age, 7) + length(sex)) AS s "
         "FROM patients"
     ),
+    "key twice": "SELECT disease, disease AS again, count(*) AS n FROM patients GROUP BY disease, smoker",
+    "key left out": "SELECT disease, count(*) AS n FROM patients WHERE age > 9 GROUP BY disease, smoker",
     "average": "SELECT sex, avg(age) AS a, count(*) AS n FROM patients GROUP BY sex",
     "deviation": "SELECT stddev(age) AS d FROM patients",
     "sets": "SELECT sex, smoker, count(*) AS n FROM patients GROUP BY CUBE (sex, smoker)",

@@ -158,8 +158,8 @@ class Block:
         if not isinstance(asked.typed.kind, Numeric):
             return list(found)
         lows, highs = zip(*self._bin_ends(quantile, self.bought[quantile]), strict=True) if found else ((), ())
-        rounded = formula.meaningful_within(*(np.array(each, dtype=np.float64) for each in (found, lows, highs)))
-        return [int(new) if isinstance(old, int) else new for old, new in zip(found, rounded.tolist(), strict=True)]
+        rounded = formula.meaningful_quantile(*(np.array(each, dtype=np.float64) for each in (found, lows, highs)))
+        return [round(new) if isinstance(old, int) else new for old, new in zip(found, rounded.tolist(), strict=True)]
 
     def _whole(self, output: Output) -> int | None:
         """The statistic that an output is, as it was drawn: whole numbers."""

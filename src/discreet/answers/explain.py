@@ -21,7 +21,7 @@ from discreet.mechanisms.rank import RankChoice
 from discreet.mechanisms.threshold import Threshold
 from discreet.plan import formula
 from discreet.plan.price import Choose, Discover, Law, Measure
-from discreet.plan.statistics import statistic_name
+from discreet.plan.statistics import Statistic, Sum, statistic_name
 from discreet.sql.asked import Output
 from discreet.sql.dialects import dialect_at
 from discreet.sql.emit import Emitter
@@ -170,7 +170,7 @@ def _steps(quoted: Quote, confidence: Fraction) -> list[str]:
                 for statistic, law, share in zip(step.cells.statistics, step.laws, step.shares, strict=True):
                     told.append(
                         f"{statistic_name(statistic)}: {_mechanism(law)}, {float(share):.0%} of the price, "
-                        f"{_where(quoted, step)}within {law.half_width(confidence):,} steps"
+                        f"{_where(quoted, step)}within {law.half_width(confidence):,}{_unit(statistic)}"
                     )
             case Choose(mechanism=RankChoice() as mechanism, share=share):
                 told.append(f"a limit among {mechanism.bins:,}: exponential mechanism, {float(share):.0%} of the price")
@@ -181,6 +181,13 @@ def _steps(quoted: Quote, confidence: Fraction) -> list[str]:
                     f"{float(share):.0%} of the price, within {ranks} rows of its rank"
                 )
     return told
+
+
+def _unit(statistic: Statistic) -> str:
+    """In what its noise is told: a count is in what it counts, and a sum in whole grains of the grid it is made on."""
+    if not isinstance(statistic, Sum):
+        return ""
+    return " steps of its grid" if statistic.grain == 1 else f" times {statistic.grain:,} steps of its grid"
 
 
 def _where(quoted: Quote, step: Measure) -> str:

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet import __version__
-from discreet.bundle import manifest, proof, sheet, yaml
+from discreet.bundle import called, manifest, proof, sheet, yaml
 from discreet.bundle.about import About
 from discreet.bundle.card import card_of, in_words
 from discreet.bundle.chart import chart_of
 from discreet.bundle.content import Content, content_of
 from discreet.bundle.page import page_of
+from discreet.bundle.reread import schema_of
 from discreet.bundle.sheet import Sheet
 from discreet.bundle.signing import Signer
 from discreet.errors import UsageError
@@ -71,10 +72,17 @@ def unsigned(content: Content) -> dict[str, bytes]:
 
 
 def _chart(content: Content) -> str:
-    """The chart of the first table; empty for a model: bars of single sampled rows would say nothing."""
+    """The chart of the first table; empty for a model: bars of single sampled rows would say nothing.
+
+    Of numbers as they were drawn, those that count something are shown under its name.
+    """
     if content.kind == "model":
         return ""
     first = content.sheets[0] if content.sheets else Sheet(columns=(), rows=(), intervals=())
+    if content.kind in called.KINDS:
+        schema = schema_of(content.table, content.schemas)
+        names = called.names_of(content.kind, content.payloads, content.release, schema)
+        first = called.named(first, names) if names else first
     return chart_of(first, title=content.text or content.release)
 
 

@@ -88,8 +88,8 @@ def _noisy(data: Any) -> Iterator[list[int]]:
     elif isinstance(data, dict):
         for name, value in data.items():
             if name != "noisy":
-                if name == "parts":
-                    yield from _noisy(value)
+                for part in value if name == "parts" else ():  # of marginals: which columns, and no numbers
+                    yield from _noisy(part) if isinstance(part, dict) else ()
                 continue
             for part in value if isinstance(value, list) and value and not _is_flat(value) else [value]:
                 yield [int(each) for each in unpacked(_sized(part)).tolist()]

@@ -4,7 +4,7 @@
     signed     the key that the manifest names has signed it, and is the one that was expected
     cost       what it claims to have cost follows from the event
     proof      the proof is the one that follows from the plan (bundles of format 1 have none)
-    data       CSV, Parquet and JSON hold the same numbers, and these follow from the stored measurement
+    data       CSV, Parquet and JSON hold the same numbers, and these follow from the stored measurement; no other files
     card       both cards claim what the manifest claims
     ledger     with the project at hand: its ledger tells all of this, anew; the key must then be its own, or named
 
@@ -41,6 +41,9 @@ _STRANGE = (
     ValueError, KeyError, TypeError, AttributeError, IndexError, ArithmeticError, RecursionError, NotImplementedError,
     OSError, zlib.error, DiscreetError,
 )  # fmt: skip
+
+#: The files of every bundle, beside those of its tables.
+_FILES = {manifest.NAME, proof.NAME, "plan.json", "data.json", "card.html", "card.yaml", "chart.svg"}
 
 
 def verify(path: Path, *, key: str | None = None, project: Project | None = None) -> Report:
@@ -159,6 +162,9 @@ def _derivation(plan: dict[str, Any]) -> dict[str, Any] | None:
 def _data(files: Files, plan: dict[str, Any], told: Manifest) -> Check:
     try:
         sheets = sheet.from_json(files["data.json"])
+        tables = {f"{name}.{form}" for name in named(sheets) for form in ("csv", "parquet")}
+        if strange := sorted(set(files) - tables - _FILES):
+            return Check(name="data", holds=False, words=plain(f"no bundle has {', '.join(strange[:5])}"))
         for name, each in named(sheets).items():
             if sheet.to_csv(each) != files[f"{name}.csv"]:
                 return Check(name="data", holds=False, words=f"{name}.csv does not hold what data.json holds")

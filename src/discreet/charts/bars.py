@@ -13,8 +13,8 @@ from discreet.release import with_noise
 
 #: More bars than this are not read any more: the largest are drawn, and how many more there are is said.
 MOST = 40
-#: Of a lying bar: its line, its own thickness, and the most that its label and its number take.
-_LINE, _THICK, _LABEL, _NUMBER = 22.0, 12.0, 150.0, 132.0
+#: Of a lying bar: its line, its own thickness, the room that it keeps, and the most that its number takes.
+_LINE, _THICK, _ROOM, _NUMBER = 22.0, 12.0, 118.0, 132.0
 _HEIGHT = 200.0
 
 
@@ -132,8 +132,8 @@ def _upright(shown: Sequence[Bar], ends: tuple[float, float]) -> tuple[list[Mark
 def _lying(shown: Sequence[Bar], ends: tuple[float, float], more: int) -> tuple[list[Markup], float]:
     if not shown:
         return svg.nothing()
-    left = min(_LABEL, max(svg.width(svg.key(bar.label)) for bar in shown) + 8)
     right = svg.WIDTH - min(_NUMBER, max(svg.width(bar.written) for bar in shown) + 8)
+    left = min(right - _ROOM, max(svg.width(svg.key(bar.label)) for bar in shown) + 8)
     scale = Scale(low=ends[0], high=ends[1], start=left, end=right)
     bottom = 6 + _LINE * (len(shown) + bool(more))
     found = axis.across(scale, top=4, bottom=bottom)

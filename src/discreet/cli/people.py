@@ -75,7 +75,7 @@ def password(name: Name, password_stdin: Piped = False, project: Folder = HERE, 
 
 @people_app.command()
 def disable(name: Name, project: Folder = HERE, as_json: Json = False) -> None:
-    """Keep somebody out: their sessions end now, and their tokens for good."""
+    """Keep somebody out. Their sessions end now, and their tokens for good."""
     person = _people(project).roster.disable(name)
     show.out(person.data(), f"{person.name} may not come any more; their tokens are revoked", as_json=as_json)
 

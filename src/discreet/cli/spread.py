@@ -93,7 +93,7 @@ def spread(
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
-    """How fast a rumour travels in a model of a network, with an interval. Free."""
+    """How fast a rumour travels in a network's model, with an interval. Free."""
     made = _model(model, project)
     with _progress() as tell:
         found = made.spread(seeds=seeds, rate=rate, reach=reach, runs=runs, seed=seed, progress=tell)

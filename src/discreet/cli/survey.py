@@ -37,6 +37,7 @@ def new(
     choices: Annotated[str | None, typer.Option("--choices", help="What they can answer, with commas between.")] = None,
     epsilon: Annotated[str | None, typer.Option("--epsilon", help="What one answer may cost a respondent.")] = None,
     protocol: Annotated[str | None, typer.Option("--protocol", help="How answers are noised; else the best.")] = None,
+    asker: Annotated[str, typer.Option("--asker", help="Who asks: respondents read it beside the question.")] = "",
     minimum: Annotated[int, typer.Option("--minimum", help="Fewer reports than this are not estimated.")] = 20,
     tokens: Annotated[bool, typer.Option("--tokens", help="Each report needs an enrolment token.")] = False,
     low: Annotated[str | None, typer.Option("--low", help="An answer is a number from this on.")] = None,
@@ -57,7 +58,7 @@ def new(
     listed = None if choices is None else tuple(choice.strip() for choice in choices.split(","))
     answers = Answers(choices=listed, low=low, high=high, step=step, words=words)
     made = design(answers, epsilon=epsilon, protocol=protocol, people=people)
-    survey = Survey.new(question, made.randomizer, minimum=minimum, token=tokens)
+    survey = Survey.new(question, made.randomizer, minimum=minimum, token=tokens, asker=asker.strip())
     _store(store, project, make=True).make(survey)
     data, text = surveys.made(survey, made.because)
     show.out(data, text, as_json=as_json)
@@ -147,7 +148,7 @@ def serve(
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
-    """Serve the surveys: a page for respondents, live results, and the collector."""
+    """Serve the page for respondents, live results and the collector."""
     from discreet.collect.serving import address_of, bind, run
 
     kept = _store(store, project, make=True)

@@ -30,6 +30,7 @@ def made(survey: Survey, because: str) -> tuple[dict[str, Any], list[str]]:
     randomizer = survey.randomizer
     data = {
         "survey": survey.id,
+        "asker": survey.asker,
         "protocol": randomizer.protocol,
         "because": because,
         "epsilon": exact.as_float(randomizer.epsilon, up=True),
@@ -40,6 +41,7 @@ def made(survey: Survey, because: str) -> tuple[dict[str, Any], list[str]]:
     }
     lines = [
         f"made survey {survey.id}: {survey.question}",
+        *([f"  respondents read: {survey.asker} asks."] if survey.asker else []),
         f"  {randomizer.protocol}: {because}",
         f"  an answer costs its respondent epsilon {exact.show(randomizer.epsilon, up=True)} "
         f"and is sent as {_bytes(randomizer.width)}",

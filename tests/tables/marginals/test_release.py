@@ -167,7 +167,7 @@ def test_a_broken_off_release_goes_on(tmp_path, monkeypatch):
             patched.setattr(asking, "plan", rounding_otherwise(asking.plan))
             made = release(project, **ZCDP)
         assert made.cached and project.budget("people").spent == spent
-        assert {"kind": "marginals", **made.planned.to_data()} == begun
+        assert {"kind": "marginals", "columns": ["age", "sex", "ward"], **made.planned.to_data()} == begun
 
 
 def test_a_plan_is_free_and_says_what_a_release_says(tmp_path):

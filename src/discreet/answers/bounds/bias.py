@@ -12,7 +12,7 @@ from fractions import Fraction
 from discreet.accounting.guarantee import Guarantee
 from discreet.answers.bounds.purse import Purse
 from discreet.answers.bounds.terms import Terms
-from discreet.answers.bounds.truncation import CONFIDENCE, Truncation, roster_price, truncation
+from discreet.answers.bounds.truncation import CONFIDENCE, Truncation, roster_prices, truncation
 from discreet.answers.bounds.wishes import ROWS_PER_PERSON, named, refuse_other_persons
 from discreet.answers.quoting import spending
 from discreet.curator import Curator, Version
@@ -79,9 +79,11 @@ def estimate(judged: Judged, terms: Terms, *, version: Version, guarantee: Guara
     truncated: Truncation | None = None
     clamping: tuple[Clamping, ...] = ()
     if persons:
+        wide, narrow = roster_prices(version, epsilon=share)
         coming = [] if clamped is None else [clamped.event]
-        found = purse.buy(roster_price(version, epsilon=share), coming=coming)
-        truncated = truncation(found, terms, declared=version.schema.unit.rows)
+        persons_wide = purse.buy(wide, coming=[narrow.event, *coming])
+        persons_narrow = purse.buy(narrow, coming=coming)
+        truncated = truncation(persons_wide, persons_narrow, terms, declared=version.schema.unit.rows)
     if clamped is not None:
         clamping = _clamping(purse.buy(clamped), columns, clamped.inquiry.order.sets)
     standing = curator.ledger.standing(version.population)

@@ -1,8 +1,9 @@
 """What rows_per_person takes away, for several limits, beside the noise that each would bring.
 
-Bought is one histogram: persons by how many rows they have, which one person moves by 1. The rest is arithmetic
-on noisy numbers. No noise of this kind shows a few persons who own many rows, so what they own is a guess, and is
-called one.
+Bought are two histograms: persons by how many rows they have, in wide buckets and in narrow ones. One person moves
+each by 1. The wide ones say how many persons lie between two limits, the narrow ones how many rows these have in the
+mean: of persons with 21 to 50 rows most may have 22 or 48. The rest is arithmetic on noisy numbers. No noise of this
+kind shows a few persons who own many rows, so what they own is a guess, and is called one.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
-from discreet.answers.bounds.limit import FAR, ROWS_CODE
+from discreet.answers.bounds.limit import FAR, LIMITS, ROWS_CODE
 from discreet.answers.bounds.terms import Terms
 from discreet.curator import Version
-from discreet.measurement import Measurement, NoisyCells
+from discreet.measurement import Law, Measurement, NoisyCells
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.plan.cells import Axis
 from discreet.plan.inquiry import Inquiry
@@ -29,8 +31,15 @@ CONFIDENCE = Fraction(95, 100)
 #: The limits that are compared.
 COMPARED = tuple(number * 10**power for power in range(9) for number in (1, 2, 5))
 
+#: The part of epsilon that the narrow buckets get. They need less: they matter where there are many persons.
+NARROW = Fraction(1, 4)
+
+#: To the persons of a bucket so many are added, in standard deviations of a narrow one's noise, who are spread as if
+#: nothing were known. Where noise drowns the others, these decide.
+IMAGINED = 2
+
 #: Most buckets are empty; that any of those at the top shows all the same has a chance of one in so many.
-RARELY = 1000
+RARELY = 10_000
 
 #: Above the buckets that show, so many more tell by their sum whether there is anybody.
 TELLING = 3
@@ -41,12 +50,20 @@ EXPONENTS = (1.25, 6.0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bucket:
-    """Persons with more than `low` rows and at most `high` (None: any number). Noisy. `seen`: more than noise."""
+    """Persons with more than `low` rows and at most `high` (None: any number). Noisy. `seen`: more than noise.
+
+    mean: how many rows such a person has, from the narrow buckets.
+    """
 
     low: int
     high: int | None
     noisy_persons: int
+    mean: float
     seen: bool
+
+    def beyond(self, limit: int) -> float:
+        """The rows that they have beyond a limit, which lies between buckets: all are beyond it or none."""
+        return self.noisy_persons * (self.mean - limit) if limit <= self.low else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,37 +111,52 @@ class Tail:
         return self.persons * (max(0.0, self.start - limit) + above)
 
 
-def roster_price(version: Version, *, epsilon: Fraction) -> Price:
-    """Persons by how many rows they have: one person is one row of the roster, so one count moves by 1."""
+def roster_prices(version: Version, *, epsilon: Fraction) -> tuple[Price, Price]:
+    """Persons by how many rows they have, in wide buckets and in narrow ones.
+
+    Guarantee: the losses of both add to epsilon or less.
+    Because: one person is one row of the roster, so one count of each moves by 1, and losses add.
+    """
     plan = Scan(table=version.table, version=version.number, roster=True)
-    edges = tuple(limit + 1 for limit in _edges(version.schema.unit.rows))
-    axis = Axis(of=ROWS_CODE, edges=(1, *edges, FAR), null=False, labels=())
-    return price(
-        Inquiry(plan=plan, sets=((axis,),), statistics=(Rows(),)),
-        reach(plan, {version.table: version.schema}),
-        needs={},
-        epsilon=epsilon,
+    declared = version.schema.unit.rows
+    wide, narrow = (
+        price(
+            Inquiry(plan=plan, sets=((_axis(edges),),), statistics=(Rows(),)),
+            reach(plan, {version.table: version.schema}),
+            needs={},
+            epsilon=share,
+        )
+        for edges, share in ((wide_edges(declared), epsilon * (1 - NARROW)), (narrow_edges(declared), epsilon * NARROW))
     )
+    return wide, narrow
 
 
-def _edges(declared: int) -> list[int]:
+def _axis(edges: Sequence[int]) -> Axis:
+    return Axis(of=ROWS_CODE, edges=(1, *(limit + 1 for limit in edges), FAR), null=False, labels=())
+
+
+def wide_edges(declared: int) -> list[int]:
     """The limits that are compared: round ones, and the declared one."""
     return sorted({*COMPARED, declared})
 
 
-def truncation(measured: Measurement, terms: Terms, *, declared: int) -> Truncation:
-    """What limits would do, from the noisy histogram."""
-    (part,) = measured.parts
-    assert isinstance(part, NoisyCells)
-    (noisy,), (law,) = part.noisy_values, part.laws
-    edges = _edges(declared)
+def narrow_edges(declared: int) -> list[int]:
+    """The same, and all limits that could be chosen."""
+    return sorted({*LIMITS, *COMPARED, declared})
+
+
+def truncation(wide: Measurement, narrow: Measurement, terms: Terms, *, declared: int) -> Truncation:
+    """What limits would do, from the two noisy histograms."""
+    noisy, law = _cells(wide)
+    edges = wide_edges(declared)
     hidden = law.half_width(1 - Fraction(1, RARELY * len(noisy)))
     # One person taken for real in the highest bucket would own more rows than all others. Below the first bucket that
     # shows, noise is as likely to add as to take away, and all are taken as they are.
     top = max((place for place, count in enumerate(noisy) if count > hidden), default=-1)
+    means = _means(narrow, declared=declared)
     buckets = tuple(
-        Bucket(low=low, high=high, noisy_persons=count, seen=place <= top)
-        for place, (low, high, count) in enumerate(zip([0, *edges], [*edges, None], noisy, strict=True))
+        Bucket(low=low, high=high, noisy_persons=count, mean=mean, seen=place <= top)
+        for place, (low, high, count, mean) in enumerate(zip([0, *edges], [*edges, None], noisy, means, strict=True))
     )
     tail = tail_of(buckets, top)
     listed = [limit for place, limit in enumerate(edges) if place <= top + TELLING or limit == declared]
@@ -168,8 +200,8 @@ def _limit(limit: int, buckets: Sequence[Bucket], tail: Tail | None, terms: Term
     b + s exp(-b / s) in the mean."""
     seen = [bucket for bucket in buckets if bucket.seen]
     above = [0.0 if tail is None else tail.beyond(each) for each in (limit, 0)]
-    beyond = max(0.0, above[0] + sum(bucket.noisy_persons * _excess(bucket, limit) for bucket in seen))
-    rows = above[1] + sum(bucket.noisy_persons * _excess(bucket, 0) for bucket in seen)
+    beyond = max(0.0, above[0] + sum(bucket.beyond(limit) for bucket in seen))
+    rows = above[1] + sum(bucket.beyond(0) for bucket in seen)
     noise = DiscreteLaplace(scale=limit / terms.for_epsilon)
     scale, bias = float(noise.scale), beyond / terms.cells
     return Limit(
@@ -182,15 +214,32 @@ def _limit(limit: int, buckets: Sequence[Bucket], tail: Tail | None, terms: Term
     )
 
 
-def _excess(bucket: Bucket, limit: int) -> float:
-    """How many rows beyond a limit a person of a bucket has in the mean, if r rows are as common as 1 / r.
+def _cells(measured: Measurement) -> tuple[Sequence[int], Law]:
+    (part,) = measured.parts
+    assert isinstance(part, NoisyCells)
+    (noisy,), (law,) = part.noisy_values, part.laws
+    return noisy, law
 
-    A limit lies between buckets, so that they are all beyond it or none.
-    """
-    high = bucket.high if bucket.high is not None else 2 * bucket.low
-    if high <= limit:
-        return 0.0
-    return (high - bucket.low) / _harmonic(bucket.low, high) - limit
+
+def _means(narrow: Measurement, *, declared: int) -> list[float]:
+    """How many rows a person of each wide bucket has in the mean, by the narrow ones inside of it."""
+    noisy, law = _cells(narrow)
+    inner, outer = narrow_edges(declared), wide_edges(declared)
+    imagined = IMAGINED * math.sqrt(law.variance())
+    ends = [0, *(inner.index(edge) + 1 for edge in outer), len(noisy)]
+    found = []
+    for (low, high), (first, end) in zip(pairwise([0, *outer, 2 * inner[-1]]), pairwise(ends), strict=True):
+        guess, persons, rows = _guess(low, high), sum(noisy[first:end]), 0.0
+        for count, (least, most) in zip(noisy[first:end], pairwise([low, *inner[first : end - 1], high]), strict=True):
+            rows += count * _guess(least, most)
+        mean = (rows + imagined * guess) / (persons + imagined) if persons > 0 else guess
+        found.append(min(float(high), max(low + 1.0, mean)))
+    return found
+
+
+def _guess(low: int, high: int) -> float:
+    """How many rows persons with more than `low`, up to `high`, have in the mean, if r rows are as common as 1 / r."""
+    return (high - low) / _harmonic(low, high)
 
 
 def _harmonic(low: int, high: int) -> float:

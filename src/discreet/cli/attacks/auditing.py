@@ -26,7 +26,7 @@ def auditing(
     project: Ignored = HERE,
     as_json: Json = False,
 ) -> None:
-    """Deny what would tell: which questions can be answered, what a denial tells, what it costs."""
+    """Deny what would tell, and see what a denial still tells. Which questions can be answered, at what cost."""
     drawable(plot)
     from discreet.lab import auditing as lab
 

@@ -28,7 +28,7 @@ def averaging(
     project: Ignored = HERE,
     as_json: Json = False,
 ) -> None:
-    """Ask the same question again and again: fresh noise averages away, unless a ledger counts."""
+    """Ask again and again until fresh noise averages away. A ledger that counts stops it."""
     drawable(plot)
     needs_trait(file, trait, verb="averaging")
     from discreet.lab import averaging as lab

@@ -26,7 +26,7 @@ def background(
     project: Ignored = HERE,
     as_json: Json = False,
 ) -> None:
-    """Learn the value of people for whom a few others can be ruled out."""
+    """Learn somebody's value by ruling out a few other values."""
     from discreet.lab import background as attack
     from discreet.lab.reading import names, read
 

@@ -27,7 +27,7 @@ def census(
     project: Ignored = HERE,
     as_json: Json = False,
 ) -> None:
-    """Rebuild people from published tables: every block that fits, and what is certain about its people."""
+    """Rebuild people from published tables. Finds every block that fits, and what is certain about its people."""
     from discreet.lab import census as lab
 
     drawable(plot)

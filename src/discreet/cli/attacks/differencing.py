@@ -35,7 +35,7 @@ def differencing(
     project: Ignored = HERE,
     as_json: Json = False,
 ) -> None:
-    """Count everybody, count all but one, subtract: exact, noisy and Discreet's own server."""
+    """Count everybody, count all but one, subtract. Tried on exact answers, noisy ones and Discreet's own server."""
     drawable(plot)
     needs_trait(file, trait, verb="differencing")
     from discreet.lab import differencing as lab

@@ -30,7 +30,7 @@ FELL = 1
 
 
 def everything(report: Report = None, project: Ignored = HERE, as_json: Json = False) -> None:
-    """Run every attack on generated data: what falls, what stands. With --report, as one page with pictures."""
+    """Run every attack on generated data. Says what falls and what stands; with --report, as one page with pictures."""
     if report is not None:
         _folder(report)
     found = _run()

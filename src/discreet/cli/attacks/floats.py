@@ -27,7 +27,7 @@ def floats(
     project: Ignored = HERE,
     as_json: Json = False,
 ) -> None:
-    """Name the input of noise made of floats, from one output (Mironov)."""
+    """Name the input of noise made of floats, from one output. After Mironov."""
     drawable(plot)
     from discreet.lab.floats import floats as attack
     from discreet.lab.floats import sampler_of

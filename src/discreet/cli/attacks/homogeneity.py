@@ -26,7 +26,7 @@ def homogeneity(
     project: Ignored = HERE,
     as_json: Json = False,
 ) -> None:
-    """Find people in whose class everybody has the same sensitive value."""
+    """Find people whose class has only one sensitive value."""
     from discreet.lab import homogeneity as attack
     from discreet.lab.anonymize import anonymize
     from discreet.lab.reading import names, read

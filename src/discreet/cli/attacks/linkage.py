@@ -27,7 +27,7 @@ def linkage(
     project: Ignored = HERE,
     as_json: Json = False,
 ) -> None:
-    """Put names on rows without names, by what they share with a list; on a generated state if no files are given."""
+    """Put names on rows by what they share with a list. On a generated state if no files are given."""
     from discreet.lab import linkage as lab
     from discreet.lab.reading import names, read
 

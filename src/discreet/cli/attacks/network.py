@@ -28,7 +28,7 @@ def network(
     project: Ignored = HERE,
     as_json: Json = False,
 ) -> None:
-    """Statistics of a network tell who knows whom, and who is there: exact, badly noised and Discreet's own."""
+    """Learn who is in a network, and who knows whom. Tried on exact, badly noised and Discreet's own statistics."""
     drawable(plot)
     from discreet.lab.network import attack
 

@@ -31,7 +31,7 @@ def ratings(
     project: Ignored = HERE,
     as_json: Json = False,
 ) -> None:
-    """Find people's records by a few of their ratings; in a generated film service if no file is given."""
+    """Find people's records by a few of their ratings. In a generated film service if no file is given."""
     from discreet.lab import ratings as lab
     from discreet.lab.reading import names, read
     from discreet.lab.records import COLUMNS, index

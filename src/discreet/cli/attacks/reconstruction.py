@@ -29,7 +29,7 @@ def reconstruction(
     project: Ignored = HERE,
     as_json: Json = False,
 ) -> None:
-    """Solve many noisy counts for everybody's secret bit (Dinur and Nissim)."""
+    """Solve many noisy counts for everybody's secret bit. After Dinur and Nissim."""
     drawable(plot)
     needs_trait(file, trait, verb="reconstruction")
     from discreet.lab import reconstruction as lab

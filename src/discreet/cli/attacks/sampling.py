@@ -27,7 +27,7 @@ def sampling(
     project: Ignored = HERE,
     as_json: Json = False,
 ) -> None:
-    """Name the people in a published sample; of a generated state if no file is given."""
+    """Name the people in a published sample. Of a generated state if no file is given."""
     from discreet.lab import sampling as lab
     from discreet.lab.reading import names, read
 

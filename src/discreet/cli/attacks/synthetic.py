@@ -40,7 +40,7 @@ def synthetic(
     project: Ignored = HERE,
     as_json: Json = False,
 ) -> None:
-    """Attack a synthetic table: membership, attribute inference, singling out, nearest records, beside a control."""
+    """Attack a synthetic table, beside a control. Membership, attribute inference, singling out, nearest records."""
     drawable(plot)
     claimed = _claimed(epsilon, delta)
     if original is None:

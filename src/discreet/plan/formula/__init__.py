@@ -9,7 +9,7 @@ shares        how much each statistic's noise matters, and how to split a price
 digits        numbers with no more digits than the noise leaves meaningful
 """
 
-from discreet.plan.formula.digits import meaningful, meaningful_whole, meaningful_within
+from discreet.plan.formula.digits import meaningful, meaningful_quantile, meaningful_whole, meaningful_within
 from discreet.plan.formula.moments import (
     Side,
     average,
@@ -67,6 +67,7 @@ __all__ = [
     "intercept",
     "interval",
     "meaningful",
+    "meaningful_quantile",
     "meaningful_whole",
     "meaningful_within",
     "needs",

@@ -1,4 +1,14 @@
-"""Numbers with no more digits than the noise leaves meaningful."""
+"""Numbers with no more digits than the noise leaves meaningful.
+
+Guarantee: rounding moves a number by at most a twentieth of its half width, a quantile by at most a 200th of the way to
+    the nearer end of its interval. So the root mean square error of a count or a sum grows by less than a ninth,
+    whatever is counted; summed over the laws of noise, by less than 0.2%.
+Because: the unit u of the second digit of w is w / 10 or less, and rounding moves by u / 2 or less. Root mean squares
+    obey the triangle inequality, and w / 20 is at most 0.107 standard deviations: at 95%, w is 1.96 of them for
+    Gaussian noise and ln 20 / sqrt 2 = 2.12 for Laplace noise. That would be noise which knows where the units begin.
+    Over a unit, a fifth of its standard deviation, noise is nearly even: what rounding adds is nearly independent of
+    it, with a variance of u^2 / 12, and the error grows by u^2 / (24 variance).
+"""
 
 from __future__ import annotations
 
@@ -9,6 +19,10 @@ from numpy.typing import ArrayLike, NDArray
 
 #: Digits of the half width that a value is shown to.
 _DIGITS = 2
+
+#: A quantile's interval is bought apart from it, and reaches some 25 times as far, in ranks, as the quantile is off in
+#: the mean; on one side it may reach to a far bound. So the nearer end counts, by so many digits more.
+_MORE = 1
 
 
 def meaningful(values: ArrayLike, half_widths: ArrayLike) -> NDArray[np.float64]:
@@ -52,18 +66,32 @@ def meaningful_within(values: NDArray[Any], lows: NDArray[Any], highs: NDArray[A
     return np.asarray(np.clip(found, lows, highs) + 0.0, dtype=np.float64)
 
 
+def meaningful_quantile(values: NDArray[Any], lows: NDArray[Any], highs: NDArray[Any]) -> NDArray[np.float64]:
+    """Each value rounded to the third digit of its distance from the nearer of two ends; one of them stays as it is.
+
+    >>> ends = np.array([0.0, 300.0, 612.0]), np.array([4095.0, 250000.0, 4095.0])
+    >>> meaningful_quantile(np.array([783.25, 612.25, 612.0]), *ends).tolist()
+    [783.0, 612.0, 612.0]
+    """
+    return meaningful(values, np.minimum(values - lows, highs - values) / 10**_MORE)
+
+
 def meaningful_whole(values: NDArray[Any], half_width: int) -> NDArray[Any]:
     """Whole numbers, of any size, rounded to the second digit of their half width.
 
-    >>> meaningful_whole(np.array([1234567, -85]), 4321).tolist()
-    [1234600, -100]
+    What lies half way goes to the even side: upwards always, numbers would be half of one too large in the mean, and
+    their sums by half of one for each.
+
+    >>> meaningful_whole(np.array([1234567, -85, 1250, 1350]), 4321).tolist()
+    [1234600, -100, 1200, 1400]
     """
     unit = whole_unit(half_width)
     if unit == 1:
         return values
     if values.dtype != object and np.abs(values).max(initial=0) > 2**62:
         values = values.astype(object)
-    return np.asarray((values + unit // 2) // unit * unit)
+    whole, rest = values // unit, values % unit
+    return np.asarray((whole + (2 * rest + whole % 2 > unit)) * unit)
 
 
 def whole_unit(half_width: int) -> int:

@@ -217,7 +217,7 @@ def ask(
         Program(curator, version, id_),
         [column.name for column in price.columns],
         price.axes,
-        _stored(id_, price.planned, curator),
+        _stored(id_, price.planned, asked["columns"], curator),
         shown=price.shown,
         confidence=sure,
         cached=known,
@@ -225,13 +225,13 @@ def ask(
     )
 
 
-def _stored(id_: str, planned: Planned, curator: Curator) -> Planned:
+def _stored(id_: str, planned: Planned, columns: Sequence[str], curator: Curator) -> Planned:
     """The plan by which a release is measured: the first that was made for it.
 
     Stored before the draw: a planner may get better, or round otherwise on another machine, and what is begun must be
-    gone on with.
+    gone on with. With the names of its columns, for whoever reads the release alone.
     """
-    told = curator.ledger.store(id_, json.dumps({"kind": "marginals", **planned.to_data()}))
+    told = curator.ledger.store(id_, json.dumps({"kind": "marginals", "columns": columns, **planned.to_data()}))
     return planned.from_data(json.loads(told))
 
 

@@ -56,6 +56,7 @@ def guarantee_data(layout: Layout, price: Price, *, changes: bool) -> dict[str, 
     counts twice and rho four times; the epsilon told is what that rho converts to at the same delta.
     """
     unit = layout.version.schema.unit
+    one = "row" if unit.is_row else "person"
     epsilon, rho = price.epsilon, None if price.is_pure else price.event.rho
     if changes and rho is not None:
         rho *= 4
@@ -67,7 +68,7 @@ def guarantee_data(layout: Layout, price: Price, *, changes: bool) -> dict[str, 
         "delta": exact.as_float(price.delta, up=True),
         "rho": None if rho is None else exact.as_float(rho, up=True),
         "unit": "row" if unit.is_row else f"person, at most {unit.rows:,} rows",
-        "neighbours": "one unit is changed, and the exact totals stay" if changes else "one unit is added or removed",
+        "neighbours": f"one {one} is " + ("changed, and the exact totals stay" if changes else "added or removed"),
         "presence_protected": not changes,
     }
 

@@ -14,6 +14,7 @@ from discreet.curator import Curator
 from discreet.invariant import published, refuse_others
 from discreet.mechanisms.addition import Integers
 from discreet.program import Program
+from discreet.tables.publish.called import called
 from discreet.tables.publish.exactly import level_totals, totals_of
 from discreet.tables.publish.joined import source_of
 from discreet.tables.publish.layout import Layout
@@ -64,7 +65,7 @@ def measure(offer: Offer, *, curator: Curator, asker: Asker, fresh: bool, progre
         for level, queries in enumerate(layout.queries)
     )
     totals = None if declared is None else _totals(layout, declared, held, curator)
-    program.finish(json.dumps({"kind": "publish", "levels": list(layout.levels)}))
+    program.finish(json.dumps({"kind": "publish", "levels": list(layout.levels), "called": called(layout)}))
     progress("measured", 0.5)
     return Noisy(release=held, values=values, totals=totals, cached=offer.known is not None)
 

@@ -1,0 +1,220 @@
+"""Charts of numbers as they were drawn: each bar is named by what it counts, and counts what its name says."""
+
+import itertools
+import json
+from collections import Counter
+from xml.etree import ElementTree
+
+import pytest
+
+import clinic
+import discreet
+from discreet.bundle import make
+from discreet.bundle.called import named, names_of
+from discreet.bundle.content import content_of
+from discreet.bundle.reread import schema_of
+from discreet.bundle.verify import verify
+from discreet.charts.bars import MOST
+from discreet.graph.shape import thresholds
+from graph.friends import LINKS, NODES, make_persons
+from graph.friends import make as make_friends
+from tables.publish.census import PLAN, exact_table, people, plan
+from tables.publish.census import make as make_census
+
+#: Noise of this price is 0 but for once in far more than a million times.
+SURE = 300
+
+
+def names(project, release):
+    content = content_of(project, release)
+    schema = schema_of(content.table, content.schemas)
+    return content.sheets[-1], names_of(content.kind, content.payloads, content.release, schema)
+
+
+def counts(project, release):
+    """What the chart draws: names and numbers. Every list that has names has one for each of its numbers."""
+    sheet, found = names(project, release)
+    sizes = Counter((step, part) for step, part, _, _ in sheet.rows)
+    assert found and all(len(own) == sizes[where] for where, own in found.items())
+    rows = named(sheet, found).rows
+    assert len(dict(rows)) == len(rows)
+    return dict(rows)
+
+
+def bars(project, release):
+    """What the bars of the bundle's chart are said to be."""
+    root = ElementTree.fromstring(make.bundle(project, release)["chart.svg"].decode())
+    svg = "{http://www.w3.org/2000/svg}"
+    return [group.find(f"{svg}title").text for group in root.iter(f"{svg}g") if group.find(f"{svg}title") is not None]
+
+
+#: No two cells have the same number of rows.
+UNEVEN = [
+    [place, sex, disease, smoker, "n"]
+    for number, (sex, disease, smoker) in enumerate(itertools.product("FM", ["flu", "mumps", ""], ["true", ""]))
+    for place in range(number + 1)
+]
+
+
+@pytest.fixture
+def patients(tmp_path):
+    return clinic.make(tmp_path / "p", rows=UNEVEN, budget="{ epsilon = 9000, delta = 1e-6 }")
+
+
+def test_marginals_are_named_by_columns_and_values(patients, tmp_path):
+    release = patients.marginals("patients", ["disease", "sex", "smoker"], order=3, exactly=True, epsilon=SURE).release
+    wanted = Counter((disease or "NULL", sex, smoker or "NULL") for _, sex, disease, smoker, _ in UNEVEN)
+    found = counts(patients, release)
+    assert len(found) == 5 * 2 * 3 and len(set(wanted.values())) == len(wanted)
+    for cell, value in found.items():  # three columns are too wide for a chart: they are told by their values
+        assert value == wanted[tuple(cell.split(", "))]
+    release = patients.marginals("patients", ["disease", "sex"], order=2, exactly=True, epsilon=SURE).release
+    wanted = Counter(f"disease = {disease or 'NULL'}, sex = {sex}" for _, sex, disease, _, _ in UNEVEN)
+    assert {cell: value for cell, value in counts(patients, release).items() if value} == wanted
+    assert f"disease = mumps, sex = M: {wanted['disease = mumps, sex = M']}" in bars(patients, release)
+    make.write(make.bundle(patients, release), tmp_path / "out")
+    for report in (verify(tmp_path / "out"), verify(tmp_path / "out", project=patients)):
+        assert report.sound and report.open == (), report
+
+
+def test_contrasts_count_nothing_and_are_not_drawn(patients):
+    release = patients.marginals("patients", ["disease", "sex"], epsilon=SURE, delta="1e-6").release
+    sheet, found = names(patients, release)
+    assert found == {(1, 0): ["total"]} and len(sheet.rows) > 5
+    assert len(bars(patients, release)) == 1 and bars(patients, release)[0].startswith("total: ")
+
+
+def test_the_plan_of_marginals_holds_no_numbers(patients):
+    """Which columns a part is of was once told as if it had been measured."""
+    release = patients.marginals("patients", ["disease", "sex"], epsilon=SURE).release
+    sheet, _ = names(patients, release)
+    assert {row[0] for row in sheet.rows} == {1}
+    drawn = json.loads(patients.ledger.answer(f"{release}.1"))
+    assert [value for *_, value in sheet.rows] == [value for values in drawn for value in values]
+
+
+def test_publications_are_named_by_places_and_attributes(tmp_path):
+    project = make_census(tmp_path / "p", budget="{ epsilon = 9000.0, delta = 1e-6 }")
+    release = project.publish(plan(tmp_path, PLAN), epsilon=SURE, delta=0, to=tmp_path / "out").release
+    wanted, labels = Counter(), {0: "[0, 15)", 1: "[15, 65)", 2: "[65, 99]", None: "NULL"}
+    level = len(names(project, release)[1][1, 0][0].split(", ")) - 3  # how many levels of places it names
+    for (*places, sex, age), count in exact_table(people()).items():
+        wanted[", ".join([*(str(place or "NULL") for place in places[:level]), sex, labels[age]])] += count
+    found = counts(project, release)
+    assert sum(found.values()) == len(people())
+    assert {cell: value for cell, value in found.items() if value} == wanted
+
+
+@pytest.mark.parametrize(
+    ("queries", "wanted"),
+    [
+        ('["total"]', {"state = AA", "state = BB", "state = NULL"}),
+        ('[["sex"], "total"]', {f"state = {state}, sex = {sex}" for state in ("AA", "BB", "NULL") for sex in "FM"}),
+    ],
+)
+def test_a_query_is_named_by_what_it_tells_apart(queries, wanted, tmp_path):
+    project = make_census(tmp_path / "p", budget="{ epsilon = 9000.0, delta = 1e-6 }")
+    levels = f"[levels.nation]\nshare = 0\n[levels.state]\nqueries = {queries}\nshare = 1\n[levels.county]\nshare = 0\n"
+    release = project.publish(plan(tmp_path, PLAN + levels), epsilon=SURE, delta=0, to=tmp_path / "out").release
+    found = counts(project, release)
+    assert set(found) == wanted
+    exact = Counter()
+    for (state, *_, sex, _), count in exact_table(people()).items():
+        exact[f"state = {state or 'NULL'}" + (f", sex = {sex}" if "sex" in queries else "")] += count
+    assert found == {name: exact[name] for name in wanted}
+
+
+def test_cells_that_cannot_be_have_no_name(tmp_path):
+    rows = people() + [row for row in people(100) if row[1] == "F"]
+    project = make_census(tmp_path / "p", rows=rows, budget="{ epsilon = 9000.0, delta = 1e-6 }")
+    text = PLAN.replace('["sex", "age"]', '["sex", "work"]') + '[[zeros]]\nsex = "F"\nwork = true\n'
+    text += "".join(f"[levels.{level}]\nshare = {int(level == 'nation')}\n" for level in ("nation", "state", "county"))
+    release = project.publish(plan(tmp_path, text), epsilon=SURE, delta=0, to=tmp_path / "out").release
+    wanted = Counter(f"sex = {sex}, work = {work}" for _, sex, _, work in rows)
+    del wanted["sex = F, work = true"]
+    assert counts(project, release) == wanted and len(set(wanted.values())) == 3
+
+
+def degrees(links):
+    return Counter(itertools.chain(*links))
+
+
+def test_statistics_of_a_network_are_named(tmp_path):
+    links = [link for link in LINKS if link[0] % 3 or link[1] % 2]
+    rows = [(f"p{one}", f"p{other}") for one, other in links]
+    project = make_friends(tmp_path / "p", rows=rows, budget="{ epsilon = 90000, delta = 0 }")
+    found = counts(project, project.graph("friends", nodes="people", by="colour").stats(epsilon=1000).release)
+    reached = degrees(links).values()
+    colours = [sorted((NODES[one][1], NODES[other][1])) for one, other in links]
+    for degree in thresholds(len(NODES) - 1):
+        assert found.pop(f"degree {degree} or more") == sum(each >= degree for each in reached)
+    for one, other in (("blue", "blue"), ("blue", "red"), ("red", "red")):
+        assert found.pop(f"edges {one} and {other}") == colours.count([one, other])
+    knows = {node: {one + other - node for one, other in links if node in (one, other)} for node in range(31)}
+    assert found.pop("edges") == len(links)
+    assert found.pop("wedges") == sum(each * (each - 1) // 2 for each in reached)
+    assert found.pop("triangles") == sum(len(knows[one] & knows[other]) for one, other in links) // 3
+    assert found.pop("two largest degrees") == sum(sorted(reached)[-2:])
+    shared = [len(knows[one] & knows[other]) for one, other in itertools.combinations(range(31), 2)]
+    assert found.pop("most neighbours shared") == max(shared)
+    assert found == {}
+
+
+def test_a_model_of_a_network_is_named(tmp_path):
+    project = make_friends(
+        tmp_path / "p", rows=[("p0", "p1"), ("p0", "p2"), ("p0", "p4")], budget="{ epsilon = 90000 }"
+    )
+    release = project.graph("friends", nodes="people", by="colour").synth(epsilon=1000).card.release
+    found = counts(project, release)
+    assert found["degree 1 or more"] == 4 and found["degree 3 or more"] == 1 and found["degree 4 or more"] == 0
+    assert found["colour = blue, degree 1 or more"] == 3 and found["colour = blue, degree 3 or more"] == 1
+    assert found["colour = red, degree 1 or more"] == 1 and found["colour = red, degree 2 or more"] == 0
+    assert (found["edges blue and blue"], found["edges blue and red"], found["edges red and red"]) == (2, 1, 0)
+    assert len(bars(project, release)) == MOST and "edges blue and red: 1" in bars(project, release)
+
+
+@pytest.mark.parametrize("limit", ["rows_per_person = 8", ""])
+def test_persons_are_counted_after_the_rest_and_after_a_limit_is_chosen(limit, tmp_path):
+    project = make_persons(tmp_path / "p", limit=limit)
+    net = project.graph("ties", nodes="members")
+    for release in (net.stats(epsilon=180).release, net.synth(epsilon=180).card.release):
+        found = counts(project, release)
+        assert abs(found["persons"] - len(NODES)) < 20 and abs(found["edges"] - len(LINKS)) < 60
+        assert names(project, release)[1][2 + (not limit), 0] == ["persons"]
+
+
+def test_directed_edges_are_named_by_their_ends(tmp_path):
+    rows = [("p0", "p1"), ("p2", "p1"), ("p3", "p1")]  # blue to red twice, red to red
+    project = make_friends(tmp_path / "p", rows=rows, extra="directed = true", budget="{ epsilon = 90000 }")
+    net = project.graph("friends", nodes="people", by="colour")
+    found = counts(project, net.stats(epsilon=1000, only="mixing,degrees").release)
+    ends = {name: value for name, value in found.items() if name.startswith("edges")}
+    assert ends == {"edges blue to blue": 0, "edges blue to red": 2, "edges red to blue": 0, "edges red to red": 1}
+    assert found["out-degree 1 or more"] == 3 and found["in-degree 1 or more"] == 1
+    assert found["out-degree 3 or more"] == 0 and found["in-degree 3 or more"] == 1
+
+
+def test_releases_that_were_stored_without_names_are_drawn_as_they_are(patients, tmp_path, monkeypatch):
+    from discreet.bundle import content
+
+    known = content._payloads
+
+    def older(ledger, release):
+        found = known(ledger, release)
+        told = json.loads(found[release])
+        return {**found, release: json.dumps({name: told[name] for name in told if name not in ("columns", "called")})}
+
+    census = make_census(tmp_path / "c")
+    published = census.publish(plan(tmp_path, PLAN), epsilon=1, to=tmp_path / "out").release
+    marginals = patients.marginals("patients", ["disease", "sex"], epsilon=SURE).release
+    monkeypatch.setattr(content, "_payloads", older)
+    for project, release in ((discreet.open(census.folder), published), (patients, marginals)):
+        assert names(project, release)[1] == {}
+        assert bars(project, release)[0].startswith("1, 0, 0: ")
+
+
+def test_a_publication_of_too_many_numbers_has_no_names(tmp_path, monkeypatch):
+    monkeypatch.setattr("discreet.tables.publish.called.MOST", 7)  # less than 8 cells of the nation
+    project = make_census(tmp_path / "p")
+    release = project.publish(plan(tmp_path, PLAN), epsilon=1, to=tmp_path / "out").release
+    assert names(project, release)[1] == {} and bars(project, release)
