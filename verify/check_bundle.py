@@ -9,11 +9,14 @@ import hashlib
 import json
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
+from functools import reduce
 from io import TextIOWrapper
 from math import isqrt
+from operator import or_
 from pathlib import Path
 from typing import Any
 
@@ -24,15 +27,8 @@ from relation import TRUE, Broken, Open, Relation, unit, whole
 
 MARK, MOST_FILES, MOST_BYTES = b"discreet release bundle 1\n", 2000, 2**28
 STRANGE = (
-    ValueError,
-    LookupError,
-    TypeError,
-    AttributeError,
-    ArithmeticError,
-    RecursionError,
-    StopIteration,
-    MemoryError,
-)
+    ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, StopIteration, MemoryError
+)  # fmt: skip
 NOT_PROVED = (
     "No checker can prove that the noise was drawn as the law says, that the data were true, that nothing else was "
     "released about these people, or that the key is the publisher's: compare its fingerprint with one that they gave "
@@ -124,7 +120,8 @@ class Bundle:
         tables = range(1, len(read(self.files["data.json"])["tables"]) + 1)
         known = {f"data{f'-{number}' if number > 1 else ''}.{end}" for number in tables for end in ("csv", "parquet")}
         known |= {"card.html", "card.yaml", "data.json", "plan.json", "proof.json"}
-        if set(self.manifest["files"]) - {"chart.svg"} != known:
+        chart = set() if self.plan["kind"] == "model" else {"chart.svg"}
+        if set(self.manifest["files"]) - chart != known:
             raise Broken("the bundle of such tables has other files than these")
         return f"plan and proof of {self.plan['release']}"
 
@@ -262,7 +259,7 @@ class Bundle:
         for part in [part for part in parts if part["kind"] == "cells"]:
             noised = zip(part["statistics"], part["noisy"], part["laws"], strict=True)
             drawn |= {(part["place"], number): (noisy, law) for number, noisy, law in noised}
-        left: list[str] = []
+        left, doubt = list[str](), False
         for table, told in zip(tables, self.proof["shown"], strict=True):
             rows, plain = table["rows"], [] if told is None else told["columns"]
             straight = told is None or told["cells"] is None
@@ -276,15 +273,16 @@ class Bundle:
                     left.append(table["columns"][place]["name"])  # by how much is said in the text, which is not read
                 noisy = [drawn[one, statistic][0][whole(group)] * ratio(times) for one, group in cells if group >= 0]
                 size = max([width(drawn[one, statistic][1]) for one, _ in cells], default=1) * abs(ratio(times))
-                if not rounded([row[place] for row in rows], noisy, size):
+                kinds = {int} if ratio(times) == 1 else {float}
+                if {type(row[place]) for row in rows} - kinds or not rounded([row[place] for row in rows], noisy, size):
                     raise Broken(f"the numbers of {table['columns'][place]['name']} are not those that were measured")
-            asked, is_key = self.proof["question"], [each["kind"] == "key" for each in table["columns"]]
-            keys, places = max(map(len, asked["sets"])) + len(asked["keys"]), {place for place, _, _ in plain}
-            if sum(is_key) > keys:
-                raise Broken("more columns are said to be keys than the question has")
+            is_key, places = [each["kind"] == "key" for each in table["columns"]], {place for place, _, _ in plain}
             held = [[cell for cell, key in zip(row, is_key, strict=True) if key] for row in rows]
-            different = len(set(map(text, zip(*held, strict=True))))  # one key may be shown twice
-            if [len(asked["sets"]), different] == [1, keys] and len(set(map(text, held))) < len(rows):
+            keys, most, different = self.keys([one for one, _ in cells], held)
+            if different > most and (told is not None or all(is_key)):  # a table of which nothing is told stays open
+                raise Broken("more columns are said to be keys than the question has")
+            doubt = doubt or different > keys
+            if [len(self.proof["question"]["sets"]), different] == [1, keys] and len(set(map(text, held))) < len(rows):
                 raise Broken("two rows have the same keys")
             if len(places) < len(plain) or any(is_key[place] for place in places):
                 raise Broken("a column is said to be two things")
@@ -292,7 +290,22 @@ class Bundle:
             left += [name for place, name in enumerate(named) if not is_key[place] and place not in places]
         if left:
             raise Open(f"computed from several noisy numbers, and not recomputed here: {', '.join(map(str, left))}")
+        if doubt:
+            raise Open("one key is shown by several columns, and why is said in the text, which is not read")
         return "all numbers in data.json are noisy numbers that were measured, at most rounded"
+
+    def keys(self, places: list[int], held: list[list[Any]]) -> tuple[int, int, int]:
+        """How many keys rows of these sets have, how many if none is in two sets, and how many columns say something.
+
+        An earlier column again says nothing new; nor do NULL alone and grouping(key): 0 where a set has it, else 1.
+        """
+        asked = self.proof["question"]
+        sets = [Counter(map(text, axes)) for axes in sorted(asked["sets"], key=text)]
+        follow = [[None] * len(held)] + [[0] * len(held)] * len(asked["keys"])
+        follow += [[int(axis not in sets[place]) for place in places] for axis in set().union(*sets)]
+        used, more = [sets[place] for place in set(places)], len(asked["keys"])
+        said = {text(list(column)) for column in zip(*held, strict=True)} - set(map(text, follow))
+        return reduce(or_, used, Counter[str]()).total() + more, sum(map(Counter.total, used)) + more, len(said)
 
     def statistics(self) -> list[Any]:
         return sorted(self.proof["question"]["statistics"], key=text)
@@ -335,13 +348,18 @@ def width(law: dict[str, Any]) -> int:
 
 
 def rounded(shown: list[Any], exact: list[Fraction], size: Fraction | int) -> bool:
-    """Whether numbers are these, all rounded to one power of ten no larger than their noise. (1e-12: floats.)"""
-    if len(shown) != len(exact) or not all(type(each) in (int, float) for each in shown):
-        return False
-    pairs = [(Fraction(repr(each)), wanted) for each, wanted in zip(shown, exact, strict=True)]
-    near = [(one, abs(one - wanted) * 2 - abs(wanted) / 10**12) for one, wanted in pairs]
+    """Whether numbers are these, all rounded to one power of ten no larger than their noise.
+
+    What lies half way may go to either side; of floats, which are computed with an error, what nearly lies there, too.
+    """
+
+    def fits(one: Any, wanted: Fraction, power: Fraction) -> bool:
+        error = min(abs(wanted) / 10**14 if type(one) is float else Fraction(1, 4), power / 10)
+        return Fraction(repr(one)) in [round((wanted + far) / power) * power for far in (0, error, -error)]
+
+    pairs = list(zip(shown, exact, strict=False))
     powers = [power for digits in range(-15, 40) if (power := Fraction(10) ** digits) <= size]
-    return any(all(far <= power and one % power == 0 for one, far in near) for power in powers)
+    return len(shown) == len(exact) and any(all(fits(*pair, power) for pair in pairs) for power in powers)
 
 
 def digest(data: Any) -> str:

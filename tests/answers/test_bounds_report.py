@@ -8,7 +8,7 @@ import pytest
 from answers.visits import make, rows_of, sizes
 from discreet.accounting import events
 from discreet.answers.bounds.terms import Terms
-from discreet.answers.bounds.truncation import COMPARED, NARROW, Tail, narrow_edges, truncation, wide_edges
+from discreet.answers.bounds.truncation import COMPARED, NARROW, Tail, narrow_edges, tail_of, truncation, wide_edges
 from discreet.errors import UsageError
 from discreet.measurement import Measurement, NoisyCells
 from discreet.mechanisms.laplace import DiscreteLaplace
@@ -205,6 +205,26 @@ def test_the_rows_of_those_who_cannot_be_seen_are_guessed():
             guesses += [found.left_out] if found.guessed else []
         assert len(guesses) > 12
         assert left_out(counts, limit) / 2 < np.median(guesses) < 2 * left_out(counts, limit)
+
+
+@pytest.mark.parametrize(("unseen", "much"), [(30, True), (3, False)])
+def test_a_share_of_which_much_is_guessed_is_called_a_guess(unseen, much):
+    """Persons up to 20 rows show, those above do not: what the tail gives these counts beyond smaller limits too."""
+    edges = wide_edges(20)
+    persons = dict.fromkeys([*edges, None], 0) | {10: 3000, 20: 300, 50: unseen, 100: unseen}
+    law = DiscreteLaplace(scale=Fraction(3))
+    part = NoisyCells(place=0, statistics=(0,), noisy_values=(tuple(persons.values()),), laws=(law,))
+    wide = Measurement(id="r", text="", parts=(part,), event=law.event(l1=1))
+    narrow = measured(np.zeros(0, np.int64), narrow_edges(20), 100, FixedBits(1))
+    found = truncation(wide, narrow, Terms.of(epsilon="1"), declared=20)
+    tail = tail_of(found.buckets, edges.index(20))
+    rows = tail.beyond(0) + sum(bucket.beyond(0) for bucket in found.buckets if bucket.seen)
+    below = [limit for limit in found.limits if limit.rows < 20]
+    assert [limit.rows for limit in below] == [1, 2, 5, 10] and all(limit.left_out > 0.03 for limit in below)
+    assert (
+        [limit.guessed for limit in below] == [much] * 4 == [tail.beyond(limit.rows) > 0.03 * rows for limit in below]
+    )
+    assert all(limit.guessed for limit in found.limits if limit.rows >= 20)
 
 
 def test_columns_in_another_order_are_read_as_what_they_are(tmp_path):

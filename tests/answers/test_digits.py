@@ -2,13 +2,18 @@
 
 import csv
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import discreet
 from discreet.measurement import ChosenBins
+from discreet.plan import formula
+from discreet.plan.expressions import Code
 from discreet.release import Release, with_noise
+from discreet.sql.keys import between, middle, quantile_axis
+from discreet.sql.typed import Numeric, Typed
 
 TOML = """
 [tables.trips]
@@ -131,3 +136,41 @@ def test_combined_answers_are_rounded_too(trips):
     both = project.again(first.id, epsilon="0.01")
     (cell,), (ends,) = both.rows[0], both.intervals[0]
     assert isinstance(both, Release) and not digits_beyond(cell, ends)
+
+
+@pytest.mark.parametrize(("least", "step"), [(1_100_000_000_000_000_100, "1"), (500_000_000_000_000_100, "0.5")])
+def test_a_quantile_of_large_numbers_stays_inside_its_interval(tmp_path, least, step):
+    """Floats have only every 64th number or so there: a median was told 21 below its interval's low end."""
+    cells = [f"{least + 20 + row % 60}{'.5' if step == '0.5' and row % 2 else ''}" for row in range(5000)]
+    (tmp_path / "t.csv").write_text("stamp\n" + "\n".join(cells) + "\n")
+    (tmp_path / "discreet.toml").write_text(
+        f"""
+[tables.t]
+source = "t.csv"
+budget = {{ epsilon = 1000 }}
+[tables.t.columns]
+stamp = {{ type = "decimal", low = {least}, high = {least + 100}, step = {step} }}
+"""
+    )
+    text = "select median(stamp) m, quantile_cont(stamp, 0.05) q from t"
+    release = discreet.init(tmp_path).sql(text).ask(epsilon=100)
+    (row,), (ends,) = release.rows, release.intervals
+    for cell, (low, high), true in zip(row, ends, (49, 22), strict=True):
+        assert isinstance(cell, int) and least <= low <= cell <= high <= least + 100
+        assert abs(cell - least - true) <= 3
+
+
+def test_large_numbers_are_rounded_as_others_are():
+    large = 2**60
+    assert formula.meaningful_quantiles([large + 5007], [large], [2 * large]) == [(large + 5007) // 10 * 10]
+    for value in (783, -783, 12345):  # the same digits on either side of what floats hold
+        (small,) = formula.meaningful_quantiles([value], [value - 9999], [value + 99999])
+        (moved,) = formula.meaningful_quantiles([value + 10**18], [value - 9999 + 10**18], [value + 99999 + 10**18])
+        assert moved - 10**18 == small == round(value, -1)
+
+
+def test_bins_of_fractions_beyond_floats_have_their_ends_outside():
+    found = Typed(Code("x", 4 * 2**60 + 1, 4 * 2**60 + 7, null=True), Numeric(step=Fraction(1, 4)))
+    axis = quantile_axis(found)
+    assert between(axis, found, 0, 6) == (2**60, 2**60 + 2)
+    assert [middle(axis, found, place) - 2**60 for place in range(7)] == [0, 0, 0, 1, 1, 1, 1]

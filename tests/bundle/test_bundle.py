@@ -446,12 +446,88 @@ def test_nothing_but_what_the_ledger_tells_passes_beside_the_project(made, tmp_p
         assert not verify(written(forged, tmp_path / f"lie {version}"), project=project).sound
 
 
-def test_words_of_a_card_are_the_ledgers(made, tmp_path, state):
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("card.html", b"are not trusted", b"are trusted"),
+        ("card.html", b"</main>", b"<p>exact: flu 200</p></main>"),
+        ("card.yaml", b"are not trusted", b"are trusted"),
+        ("chart.svg", b"flu", b"AIDS"),
+        ("chart.svg", b"</svg>", b"<text>exact: flu 200</text></svg>"),
+    ],
+)
+def test_cards_and_chart_follow_from_plan_and_data(made, tmp_path, state, name, old, new):
+    """With the project and without it."""
     project, _, files, _ = made
-    changed = files["card.html"].replace(b"are not trusted", b"are trusted")
-    assert changed != files["card.html"]
-    report = verify(written(signed_again(files, **{"card.html": changed}), tmp_path / "out"), project=project)
-    assert problems(report) == ["ledger"] and "card.html" in report.checks[-1].words
+    assert old in files[name]
+    folder = written(signed_again(files, **{name: files[name].replace(old, new)}), tmp_path / "out")
+    for report in (verify(folder), verify(folder, project=project)):
+        assert problems(report) == ["card"] and report.checks[-1].words.endswith(f": {name}")
+
+
+def test_a_bundle_without_its_chart_is_seen(made, tmp_path, state):
+    few = {name: content for name, content in made[2].items() if name != "chart.svg"}
+    assert problems(verify(written(signed_again(few), tmp_path / "out"))) == ["card"]
+
+
+@pytest.mark.parametrize("part", [{"warnings": ["exact: flu 200"]}, {"text": "exact: flu 200"}])
+def test_what_a_card_says_is_not_taken_from_words_of_the_plan(made, tmp_path, state, part):
+    """Warnings and titles follow from what is stored: a signer who changes plan and page alike is seen."""
+    project, release, _, _ = made
+    lie = replace(content_of(project, release.id), **{name: tuple(told) if isinstance(told, list) else told
+                                                      for name, told in part.items()})  # fmt: skip
+    files = make.files_of(lie, Signer.here())
+    assert b"exact: flu 200" in files["card.html"]
+    assert problems(verify(written(files, tmp_path / "out"))) == ["card"]
+
+
+def by_another(files, version="0.0.9"):
+    """The same files, had they been made by another Discreet, and signed again."""
+    told = manifest.read(files["manifest.json"]).manifest
+    digests = {name: manifest.digest(content) for name, content in files.items() if name != "manifest.json"}
+    return files | {"manifest.json": replace(told, discreet=version, files=digests).signed(Signer.here())}
+
+
+def test_what_another_discreet_computed_otherwise_stays_open(tmp_path):
+    """Counts rounded otherwise, and marginals told in another table: not broken, whether the project is at hand or not."""
+    project = clinic.make(tmp_path / "p", budget="{ epsilon = 9.0, delta = 1e-6 }")
+    counts = content_of(
+        project, project.sql("SELECT sex, count(*) AS n FROM patients GROUP BY sex").ask(epsilon=0.01).id
+    )
+    (sheet,) = counts.sheets
+    rounded = replace(sheet, rows=tuple((row[0], row[1] + 10) for row in sheet.rows))
+    marginals = content_of(project, project.marginals("patients", ["sex", "disease"], epsilon=1).release)
+    (drawn,) = marginals.sheets
+    fewer = replace(drawn, rows=drawn.rows[:-1], intervals=drawn.intervals[:-1])
+    for number, (content, other) in enumerate(((counts, rounded), (marginals, fewer))):
+        files = make.files_of(replace(content, sheets=(other,)), Signer.here())
+        assert "data" in problems(verify(written(files, tmp_path / f"same {number}")))
+        folder = written(by_another(files), tmp_path / f"other {number}")
+        assert verify(folder).sound and verify(folder).open == ("proof", "data")
+        report = verify(folder, project=project)
+        assert report.sound and report.open == ("proof", "data", "ledger")
+        assert "another Discreet computed the numbers" in report.checks[-1].words
+        told = verify(
+            written(by_another(make.files_of(content, Signer.here())), tmp_path / f"alike {number}"), project=project
+        )
+        assert told.sound and told.open == ()
+
+
+def test_numbers_beyond_the_noise_are_no_other_rounding(tmp_path):
+    """Nor is a number as it was drawn that is another one, or a word."""
+    project = clinic.make(tmp_path / "p", budget="{ epsilon = 9.0, delta = 1e-6 }")
+    counts = content_of(
+        project, project.sql("SELECT sex, count(*) AS n FROM patients GROUP BY sex").ask(epsilon=0.01).id
+    )
+    marginals = content_of(project, project.marginals("patients", ["sex", "disease"], epsilon=1).release)
+    for number, (content, lie) in enumerate(
+        ((counts, lambda told: told + 9999), (counts, lambda told: "many"), (marginals, lambda told: told + 1))
+    ):
+        (sheet,) = content.sheets
+        rows = tuple((*row[:-1], lie(row[-1])) for row in sheet.rows)
+        files = make.files_of(replace(content, sheets=(replace(sheet, rows=rows),)), Signer.here())
+        folder = written(by_another(files), tmp_path / f"other {number}")
+        assert problems(verify(folder, project=project)) == ["ledger"]
 
 
 def test_what_was_true_before_an_exact_total_is_told_as_open(tmp_path):
@@ -532,8 +608,12 @@ def test_public_tables_are_not_carried_along_and_that_is_said(tmp_path):
     release = project.sql(
         "SELECT ward, count(*) n FROM patients JOIN wards ON patients.disease = wards.disease GROUP BY ward"
     ).ask(epsilon=0.5)
-    report = verify(written(make.bundle(project, release.id), tmp_path / "out"))
+    files = make.bundle(project, release.id)
+    report = verify(written(files, tmp_path / "out"))
     assert report.sound and [check.holds for check in report.checks if check.name == "data"] == [None]
+    changed = signed_again(files, **{"card.html": files["card.html"].replace(b"are not trusted", b"are trusted")})
+    report = verify(written(changed, tmp_path / "changed"), project=project)  # only the ledger can tell what it says
+    assert problems(report) == ["ledger"] and "card.html" in report.checks[-1].words
 
 
 def test_archives_are_checked_as_folders_are(made, tmp_path):
@@ -608,7 +688,7 @@ def test_a_chart_draws_what_the_sheet_holds():
     root = ElementTree.fromstring(text)
     kinds = [each.get("class", "") for each in root.iter("{http://www.w3.org/2000/svg}rect")]
     assert kinds == ["chart-bar", "chart-bar chart-drowned"]
-    assert "T: n" in text and "x, NULL" in text and "y, True" in text and "z, 1" not in text
+    assert "T: n" in text and "x, NULL" in text and "y, true" in text and "z, 1" not in text
     assert text == chart_of(Sheet(columns=(*columns, number), rows=rows, intervals=ends), title="T")
     none = chart_of(Sheet(columns=columns, rows=(("x", "y"),), intervals=((None, None),)), title="T")
     assert "There is nothing to show" in none and ElementTree.fromstring(none) is not None

@@ -10,11 +10,14 @@ import pytest
 import clinic
 import discreet
 from discreet.bundle import make
-from discreet.bundle.called import named, names_of
+from discreet.bundle.called import _written, named, names_of
+from discreet.bundle.chart import room_of
 from discreet.bundle.content import content_of
 from discreet.bundle.reread import schema_of
 from discreet.bundle.verify import verify
-from discreet.charts.bars import MOST
+from discreet.charts.bars import MOST, Bar
+from discreet.charts.bars import bars as draw
+from discreet.charts.bars import room as room_beside
 from discreet.graph.shape import thresholds
 from graph.friends import LINKS, NODES, make_persons
 from graph.friends import make as make_friends
@@ -23,12 +26,15 @@ from tables.publish.census import make as make_census
 
 #: Noise of this price is 0 but for once in far more than a million times.
 SURE = 300
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 def names(project, release):
     content = content_of(project, release)
     schema = schema_of(content.table, content.schemas)
-    return content.sheets[-1], names_of(content.kind, content.payloads, content.release, schema)
+    sheet = content.sheets[-1]
+    found = names_of(content.kind, content.payloads, content.release, schema, room=room_of(sheet))
+    return sheet, found.lists
 
 
 def counts(project, release):
@@ -43,9 +49,24 @@ def counts(project, release):
 
 def bars(project, release):
     """What the bars of the bundle's chart are said to be."""
-    root = ElementTree.fromstring(make.bundle(project, release)["chart.svg"].decode())
-    svg = "{http://www.w3.org/2000/svg}"
-    return [group.find(f"{svg}title").text for group in root.iter(f"{svg}g") if group.find(f"{svg}title") is not None]
+    return said(make.bundle(project, release)["chart.svg"].decode())
+
+
+def said(chart):
+    groups = ElementTree.fromstring(chart).iter(f"{SVG}g")
+    return [group.find(f"{SVG}title").text for group in groups if group.find(f"{SVG}title") is not None]
+
+
+def seen(chart):
+    """The labels that are read beside the bars."""
+    texts = ElementTree.fromstring(chart).iter(f"{SVG}text")
+    return [each.text for each in texts if "chart-label" in each.get("class", "")]
+
+
+def notes(chart):
+    """What stands above the bars."""
+    texts = ElementTree.fromstring(chart).findall(f"{SVG}text")
+    return " ".join(each.text for each in texts if each.get("class") == "chart-quiet")
 
 
 #: No two cells have the same number of rows.
@@ -218,3 +239,104 @@ def test_a_publication_of_too_many_numbers_has_no_names(tmp_path, monkeypatch):
     project = make_census(tmp_path / "p")
     release = project.publish(plan(tmp_path, PLAN), epsilon=1, to=tmp_path / "out").release
     assert names(project, release)[1] == {} and bars(project, release)
+
+
+def survey(folder, columns, rows):
+    """A project of one table of declared columns."""
+    project = discreet.init(folder)
+    lines = [",".join(columns), *(",".join(map(str, row)) for row in rows)]
+    (folder / "s.csv").write_text("\n".join(lines) + "\n")
+    declared = "".join(f"[tables.s.columns.{name}]\n{told}\n" for name, told in columns.items())
+    text = (folder / "discreet.toml").read_text()
+    budget = "budget = { epsilon = 90000, delta = 1e-6 }"
+    (folder / "discreet.toml").write_text(f'{text}\n[tables.s]\nsource = "s.csv"\n{budget}\n{declared}')
+    return discreet.open(project.folder)
+
+
+def test_tables_of_one_chart_are_told_apart_where_one_of_them_is_too_wide(tmp_path):
+    """Bars of different columns once had one name, `7`: one wide value took the columns' names from all."""
+    number, wide = 'type = "integer"\nlow = 0\nhigh = 10', [letter * 40 for letter in "abc"]
+    columns = {
+        "pain_before_treatment": number,
+        "pain_after_treatment": number,
+        "the_department_of_the_hospital": f'type = "category"\nvalues = {json.dumps(wide)}\nclosed = true',
+    }
+    rows = [(5 + row % 5, row % 3, wide[row % 7 % 3]) for row in range(1000)]
+    project = survey(tmp_path, columns, rows)
+    release = project.marginals("s", list(columns), order=1, exactly=True, epsilon=SURE).release
+    found = counts(project, release)
+    for place, column in enumerate(list(columns)[:2]):
+        exact = Counter(row[place] for row in rows)
+        assert all(found[f"{column} = {value}"] == exact[value] for value in range(11))
+    exact = Counter(row[2] for row in rows)
+    cut = {name: value for name, value in found.items() if name.startswith("t")}
+    assert {name.split("… = ")[1]: value for name, value in cut.items()} == exact
+    chart = make.bundle(project, release)["chart.svg"].decode()
+    labels = seen(chart)
+    assert len(set(labels)) == len(labels) == 27 and "by " not in notes(chart)
+    assert [label[:9] for label in labels if label[0] == "t"] == ["t… = aaaa", "t… = bbbb", "t… = cccc"]
+    assert all(any(name.startswith(label.rstrip("…")) for name in found) for label in labels)
+
+
+@pytest.mark.parametrize("asked", [("again", "friends"), ("friends", "again")])
+def test_columns_that_names_leave_out_stand_above_in_the_order_of_values(asked, tmp_path):
+    """Values stand in the order of the version's columns, whatever order was asked."""
+    full = {"friends": "recommends_to_all_friends", "again": "would_come_again_to_here"}
+    columns = dict.fromkeys(full.values(), 'type = "category"\nvalues = ["yes", "no"]\nclosed = true')
+    rows = [("yes" if row % 10 < 9 else "no", "yes" if row % 10 < 5 else "no") for row in range(1000)]
+    project = survey(tmp_path, columns, rows)
+    release = project.marginals("s", [full[each] for each in asked], order=2, exactly=True, epsilon=SURE).release
+    chart = make.bundle(project, release)["chart.svg"].decode()
+    assert notes(chart).startswith("by ")
+    order = notes(chart).removeprefix("by ").split(", ")
+    assert sorted(order) == sorted(columns)
+    wanted = Counter(tuple(dict(zip(columns, row, strict=True))[name] for name in order) for row in rows)
+    assert {tuple(name.split(", ")): value for name, value in counts(project, release).items() if value} == wanted
+    assert f"{', '.join(order)}: value" in ElementTree.fromstring(chart).find(f"{SVG}title").text
+    assert set(seen(chart)) == {"yes, yes", "yes, no", "no, yes", "no, no"}
+
+
+def test_a_text_that_looks_like_null_is_quoted(tmp_path):
+    columns = {"answer": 'type = "category"\nvalues = ["NULL", "x"]', "other": 'type = "boolean"'}
+    rows = [("NULL", "true")] * 30 + [("x", "")] * 20 + [("", "true")] * 7
+    project = survey(tmp_path, columns, rows)
+    release = project.marginals("s", ["answer"], order=1, exactly=True, epsilon=SURE).release
+    assert counts(project, release) == {'answer = "NULL"': 30, "answer = x": 20, "answer = NULL": 7}
+    assert len(set(seen(make.bundle(project, release)["chart.svg"].decode()))) == 3
+
+
+@pytest.mark.parametrize("number", [52, 45_210, -12_345_678, 1_234_567_890_123])
+@pytest.mark.parametrize("column", ["highest_degree", "degree_of_school", "d", "highest_school_degree_of_the_parents"])
+def test_names_have_the_room_that_numbers_leave_them(column, number):
+    """Labels of 230 units were cut where numbers are wide, and read alike."""
+    cells = {(1, 0): [((column, degree), ("sex", sex)) for degree in ("prim", "sec") for sex in "FM"]}
+    values = [number + place for place in range(4)]
+    room = room_beside([Bar(label="", value=value) for value in values])
+    for lists in (cells, cells | {(1, 1): [(("sex", sex),) for sex in "FM"]}):
+        found = _written(lists, room)
+        labels = [name for where in lists for name in found.lists[where]]
+        given = [Bar(label=label, value=value) for label, value in zip(labels, values * 2, strict=False)]
+        shown = seen(str(draw(given, title="t", name="c", note=found.note)))
+        assert shown == labels and len(set(labels)) == len(labels)  # nothing is cut by the chart
+        assert found.note in ("", f"by {column}, sex") and (found.note == "") == (" = " in labels[0])
+        assert len(lists) == 1 or labels[-1] == "sex = M"
+
+
+def test_columns_are_cut_only_as_far_as_they_stay_apart():
+    cells = {(1, 0): [(("income_before", "x" * 12),)], (1, 1): [(("income_behind", "y"),)], (1, 2): [(("rooms", 1),)]}
+    narrow = _written(cells, 142.0).lists
+    assert narrow == {(1, 0): ["income_bef… = xxxxxxxxxxxx"], (1, 1): ["income_behind = y"], (1, 2): ["rooms = 1"]}
+    assert _written({(1, 0): [(("a", "x" * 90),)], (1, 1): [(("b", "x"),)]}, 142.0).lists[1, 0] == [f"a = {'x' * 90}"]
+
+
+def test_labels_that_read_alike_are_numbered():
+    given = [Bar(label=f"{'x' * 60}{place}", value=place) for place in range(3)] + [Bar(label="other", value=9)]
+    shown = seen(str(draw(given, title="t", name="c")))
+    assert [each[-5:] for each in shown] == ["… (1)", "… (2)", "… (3)", "other"]
+    spaced = [
+        Bar(label="a b", value=1),
+        Bar(label="a  b", value=2),
+        Bar(label="NULL", value=3),
+        Bar(label=None, value=4),
+    ]
+    assert seen(str(draw(spaced, title="t", name="c"))) == ["a b (1)", "a b (2)", "NULL", "NULL"]  # one is slanted

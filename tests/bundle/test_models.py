@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from dataclasses import replace
 from fractions import Fraction
 from html.parser import HTMLParser
 
@@ -11,10 +12,11 @@ import pytest
 
 import clinic
 from discreet.accounting.convert import epsilon_from_rho
-from discreet.bundle import make
+from discreet.bundle import make, manifest
 from discreet.bundle.content import content_of
 from discreet.bundle.measured import measured_sheets
 from discreet.bundle.page import said_by
+from discreet.bundle.signing import Signer
 from discreet.bundle.verify import verify
 from discreet.packing import packed
 from discreet.synth.kept import keep
@@ -83,6 +85,19 @@ def test_a_page_of_a_model_shows_a_few_rows_and_no_chart_of_them(kind, world):
     assert "chart.svg" not in files and "<svg" not in files["card.html"].decode()
     sampled, measured = Tables(files["card.html"].decode()).rows
     assert sampled == 10 and 10 <= measured <= 100
+
+
+def test_no_model_has_a_chart(world, tmp_path):
+    """Whichever Discreet is said to have made it."""
+    project, models = world
+    files = make.bundle(project, models["mst"]) | {"chart.svg": b"<svg xmlns='http://www.w3.org/2000/svg'/>"}
+    told = manifest.read(files["manifest.json"]).manifest
+    digests = {name: manifest.digest(content) for name, content in files.items() if name != "manifest.json"}
+    for version in (told.discreet, "0.0.9"):
+        signed = replace(told, discreet=version, files=digests).signed(Signer.here())
+        make.write(files | {"manifest.json": signed}, tmp_path / version)
+        wrong = [check.words for check in verify(tmp_path / version).checks if check.holds is False]
+        assert wrong[:1] == ["no bundle of this kind has chart.svg"]
 
 
 def test_a_model_that_is_kept_no_more_has_its_numbers_alone(world):

@@ -116,7 +116,7 @@ def test_a_chosen_multiple_is_not_proved(name, bundles):
         noisy = part["noisy"][part["statistics"].index(statistic)][0]
         times = Fraction(noisy - 3, noisy)
         documents["proof"]["shown"][0]["columns"][0][2] = f"{times.numerator}/{times.denominator}"
-        documents["data"]["tables"][0]["rows"][0][place] = noisy - 3
+        documents["data"]["tables"][0]["rows"][0][place] = float(noisy - 3)
 
     assert verdicts(forged(bundles[name], chosen))["numbers"] == "open"
 

@@ -121,6 +121,11 @@ def test_what_is_not_derived_says_so(name, programs):
     assert found["losses"] == found["claims"] == found["ledger"] == "proved"
 
 
+def test_no_model_has_a_chart(programs):
+    picture = {"chart.svg": b"<svg xmlns='http://www.w3.org/2000/svg'><text>exact: 200</text></svg>"}
+    assert verdicts(signed_again(programs["model"] | picture))["documents"] == "broken"
+
+
 def test_a_loss_without_an_epsilon_names_none(programs, tmp_path):
     done = world.recheck(world.written(programs["model"], tmp_path / "out"))
     (line,) = [line for line in done.stdout.splitlines() if line.split()[1] == "losses"]

@@ -70,6 +70,20 @@ ROWS = {
     "average": "SELECT sex, avg(age) AS a, count(*) AS n FROM patients GROUP BY sex",
     "deviation": "SELECT stddev(age) AS d FROM patients",
     "sets": "SELECT sex, smoker, count(*) AS n FROM patients GROUP BY CUBE (sex, smoker)",
+    "sets apart": "SELECT sex, smoker, count(*) AS n FROM patients WHERE age > 11 GROUP BY GROUPING SETS ((sex), (smoker))",
+    "sets of some rows": "SELECT sex, smoker, count(*) AS n FROM patients WHERE age > 12 GROUP BY CUBE (sex, smoker) ORDER BY n DESC LIMIT 1",
+    "sets of two labels": (
+        "SELECT lower(sex) AS a, upper(sex) AS b, count(*) AS n FROM patients WHERE age > 13 GROUP BY GROUPING SETS ((a), (b))"
+    ),
+    "grouping": "SELECT sex, smoker, grouping(sex) AS g, count(*) AS n FROM patients WHERE age > 14 GROUP BY CUBE (sex, smoker)",
+    "grouping of one set": "SELECT disease, grouping(disease) AS g, count(*) AS n FROM patients WHERE age > 15 GROUP BY disease",
+    "grouping alone": "SELECT grouping(disease) AS g, count(*) AS n FROM patients WHERE age > 16 GROUP BY disease",
+    "grouping and average": "SELECT sex, grouping(sex) AS g, avg(age) AS a FROM patients WHERE age > 17 GROUP BY CUBE (sex, smoker)",
+    "key again": "SELECT disease, disease AS again, count(*) AS n FROM patients WHERE age > 18 GROUP BY disease",
+    "keys again": (
+        "SELECT sex AS a, sex AS b, smoker AS c, smoker AS d, count(*) AS n FROM patients WHERE age > 19 GROUP BY sex, smoker"
+    ),
+    "distinct": "SELECT DISTINCT note FROM patients WHERE age > 10",
     "quantile": "SELECT sex, median(age) AS m FROM patients GROUP BY sex",
     "quantiles": "SELECT quantile_cont(age, 0.25) AS a, quantile_cont(age, 0.9) AS b, count(*) AS n FROM patients",
     "discovered": "SELECT note, count(*) AS n FROM patients GROUP BY note",

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from discreet.plan import formula
 from discreet.release import Cell, Interval
 from discreet.sql.asked import Asked, Output
-from discreet.sql.keys import middle
+from discreet.sql.keys import between, middle
 from discreet.sql.typed import Numeric
 
 #: How many digits mean something is judged at one confidence, so that an answer has one value whoever reads it.
@@ -158,8 +158,7 @@ class Block:
         if not isinstance(asked.typed.kind, Numeric):
             return list(found)
         lows, highs = zip(*self._bin_ends(quantile, self.bought[quantile]), strict=True) if found else ((), ())
-        rounded = formula.meaningful_quantile(*(np.array(each, dtype=np.float64) for each in (found, lows, highs)))
-        return [round(new) if isinstance(old, int) else new for old, new in zip(found, rounded.tolist(), strict=True)]
+        return formula.meaningful_quantiles(found, lows, highs)
 
     def _whole(self, output: Output) -> int | None:
         """The statistic that an output is, as it was drawn: whole numbers."""
@@ -233,11 +232,8 @@ class Block:
         asked = self.asked.quantiles[quantile]
         edges = asked.quantile.axis.edges
         if confidence > self.bought[quantile]:
-            return [_ends(asked.typed.label(edges[0]), asked.typed.label(edges[-1] - 1))] * self.size
-        return [
-            _ends(asked.typed.label(edges[low]), asked.typed.label(edges[high + 1] - 1))
-            for low, _, high in self.bins[quantile]
-        ]
+            return [_ends(*between(asked.quantile.axis, asked.typed, 0, len(edges) - 2))] * self.size
+        return [_ends(*between(asked.quantile.axis, asked.typed, low, high)) for low, _, high in self.bins[quantile]]
 
 
 def _ends(low: Cell, high: Cell) -> Interval:

@@ -6,6 +6,7 @@ Nothing is taken from the bundle but which release it is of, at which row it was
 from __future__ import annotations
 
 import json
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from discreet import __version__
@@ -15,8 +16,10 @@ from discreet.bundle.content import Content, content_of, rows_told
 from discreet.bundle.make import Files, unsigned
 from discreet.bundle.manifest import Manifest
 from discreet.bundle.report import Check, plain
+from discreet.bundle.sheet import Ends, Sheet
 from discreet.errors import DiscreetError, LedgerFault
 from discreet.recall import recalled
+from discreet.release import Cell
 
 if TYPE_CHECKING:
     from discreet.api import Project
@@ -70,7 +73,8 @@ def _compared(files: Files, plan: dict[str, Any], told: Manifest, content: Conte
         return _fails(plain(f"the ledger says otherwise: {', '.join(other) or 'what it cost'}"))
     sheets = sheet.from_json(files["data.json"])
     sampled = content.kind == "model" and len(sheets) == len(content.sheets) + 1
-    if sheets[int(sampled) :] != content.sheets:
+    other_numbers = sheets[int(sampled) :] != content.sheets
+    if other_numbers and (same or any(map(_strange, sheets[int(sampled) :], content.sheets))):
         return _fails("the numbers are not those that the ledger gives")
     proven = told.format == 1 or files.get(proof.NAME) == proof.written(
         proof.proof_of(wanted, ledger=content.ledger, derivation=content.derivation)
@@ -81,6 +85,8 @@ def _compared(files: Files, plan: dict[str, Any], told: Manifest, content: Conte
         return _fails(plain(f"the ledger gives another {', '.join(changed)}"))
     if sampled:
         return _open("rows sampled from a model cannot be compared: the project keeps it no more")
+    if other_numbers:
+        return _open("another Discreet computed the numbers, and this one would show others")
     if not proven:
         return _open("another Discreet wrote the proof, and this one would write another")
     if not newest:
@@ -90,6 +96,29 @@ def _compared(files: Files, plan: dict[str, Any], told: Manifest, content: Conte
     return Check(
         name="ledger", holds=True, words=f"row {row} of the ledger holds this charge, and gives all of it{more}"
     )
+
+
+def _strange(told: Sheet, own: Sheet) -> bool:
+    """Whether numbers that another Discreet shows in the same place lie outside the noise interval that this one gives.
+
+    It may round them otherwise, or show other rows.
+    """
+    if told.columns != own.columns or len(told.rows) != len(own.rows):
+        return False
+    keys = [column.kind == "key" for column in own.columns]
+    return any(
+        _outside(*cell)
+        for theirs, ours, ends in zip(told.rows, own.rows, own.intervals, strict=True)
+        if list(compress(theirs, keys)) == list(compress(ours, keys))
+        for cell in zip(theirs, ours, ends, strict=True)
+    )
+
+
+def _outside(theirs: Cell, ours: Cell, ends: Ends) -> bool:
+    if not isinstance(theirs, int | float) or not isinstance(ours, int | float):
+        return isinstance(theirs, int | float) or isinstance(ours, int | float)
+    low, high = ends or (ours, ours)
+    return (isinstance(low, int | float) and theirs < low) or (isinstance(high, int | float) and theirs > high)
 
 
 def _changed(files: Files, content: Content, told: Manifest) -> list[str]:

@@ -2,6 +2,9 @@
 
 A bundle tells them as they were drawn, by step, part and place (`measured`). What stands at each place follows from
 what the release stores and from the declared columns. Contrasts of marginals count nothing alone, and have no name.
+
+A name tells the columns and values of a cell. Where that is too wide for a chart, one table is told by values alone,
+with its columns above; of several tables the names of columns are cut, each so that no two look alike.
 """
 
 from __future__ import annotations
@@ -9,7 +12,9 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from discreet.bundle import networks
@@ -33,9 +38,15 @@ Cell = tuple[tuple[str, Label], ...]
 KINDS = ("marginals", "publish", *networks.KINDS)
 #: A longer list is no table to read, and is not named.
 MOST_CELLS = 10_000
-#: Wider names than this leave no room for bars.
-_WIDEST = 230.0
 _ALL = "total"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Names:
+    """The names of the numbers of each list that has some, place by place. `note`: the columns that they leave out."""
+
+    lists: Mapping[Where, Sequence[str]]
+    note: str = ""
 
 
 def named(drawn: Sheet, names: Mapping[Where, Sequence[str]]) -> Sheet:
@@ -52,20 +63,22 @@ def named(drawn: Sheet, names: Mapping[Where, Sequence[str]]) -> Sheet:
     )
 
 
-def names_of(kind: str, payloads: Mapping[str, str], release: str, schema: Schema) -> dict[Where, list[str]]:
-    """The names of the numbers of each list that has some, place by place; empty where nothing tells them."""
+def names_of(kind: str, payloads: Mapping[str, str], release: str, schema: Schema, *, room: float) -> Names:
+    """What the numbers count, in names that a chart has room for; none where nothing tells it."""
     stored = json.loads(payloads[release])
     match kind:
         case "marginals":
-            return _written(_marginals(stored, schema))
+            return _written(_marginals(stored, schema), room)
         case "publish":
-            return _written(_published(stored))
+            return _written(_published(stored), room)
         case "graph":
-            return _statistics(Shape.from_data(stored["shape"]), networks.limit_of(kind, release, payloads))
+            shape = Shape.from_data(stored["shape"])
+            return Names(lists=_statistics(shape, networks.limit_of(kind, release, payloads)))
         case "graph model":
-            return _model(Recipe.from_data(stored["recipe"]), networks.limit_of(kind, release, payloads))
+            recipe = Recipe.from_data(stored["recipe"])
+            return Names(lists=_model(recipe, networks.limit_of(kind, release, payloads)))
         case _:
-            return {}
+            return Names(lists={})
 
 
 def _marginals(stored: Mapping[str, Any], schema: Schema) -> dict[Where, list[Cell]]:
@@ -115,7 +128,7 @@ def _model(recipe: Recipe, limit: networks.Limit | None) -> dict[Where, list[str
     coarse = _degrees(recipe.coarse(edges))
     told = {
         "degrees": _degrees(recipe.thresholds(edges)),
-        "by_block": [f"{recipe.by} = {svg.key(label)}, {degree}" for label in recipe.labels for degree in coarse],
+        "by_block": [f"{recipe.by} = {svg.told(label)}, {degree}" for label in recipe.labels for degree in coarse],
         "edges": ["edges"],
         "mixing": _mixing(recipe.labels, directed=False),
     }
@@ -135,7 +148,7 @@ def _degrees(rising: Sequence[int], word: str = "degree") -> list[str]:
 
 def _mixing(labels: Sequence[Label], *, directed: bool) -> list[str]:
     """The groups at the two ends, in the order of `graph.statistics.Mixing.pairs`."""
-    between, shown = "to" if directed else "and", [svg.key(label) for label in labels]
+    between, shown = "to" if directed else "and", [svg.told(label) for label in labels]
     return [
         f"edges {one} {between} {other}"
         for place, one in enumerate(shown)
@@ -143,15 +156,37 @@ def _mixing(labels: Sequence[Label], *, directed: bool) -> list[str]:
     ]
 
 
-def _written(cells: Mapping[Where, Sequence[Cell]]) -> dict[Where, list[str]]:
-    """Cells by their columns and values; by values alone, as answers have them, where a name would be too wide."""
-    full = {where: [_name(cell) for cell in own] for where, own in cells.items()}
-    if all(svg.width(name) <= _WIDEST for own in full.values() for name in own):
-        return full
-    return {
-        where: [", ".join(svg.key(value) for _, value in cell) or _ALL for cell in own] for where, own in cells.items()
-    }
+def _written(cells: Mapping[Where, Sequence[Cell]], room: float) -> Names:
+    columns = list(dict.fromkeys(column for own in cells.values() for cell in own[:1] for column, _ in cell))
+    lists = {where: _within(own, columns, room) for where, own in cells.items()}
+    if len(cells) != 1 or all(full for _, full in lists.values()):
+        return Names(lists={where: names for where, (names, _) in lists.items()})
+    ((where, own),) = cells.items()
+    return Names(
+        lists={where: [", ".join(svg.told(value) for _, value in cell) for cell in own]},
+        note=f"by {', '.join(columns)}",
+    )
 
 
-def _name(cell: Cell) -> str:
-    return ", ".join(f"{column} = {svg.key(value)}" for column, value in cell) or _ALL
+def _within(own: Sequence[Cell], columns: Sequence[str], room: float) -> tuple[list[str], bool]:
+    """Cells by columns and values, the columns cut as little as there is room for, and whether there is room for all.
+
+    They stay apart from all others of the chart. Where there is still no room, it cuts the values, and numbers them.
+    """
+    inside = [column for column, _ in own[0]] if own else []
+    values = max((svg.width(_name(cell, dict.fromkeys(inside, ""))) for cell in own), default=0.0)
+    cut = {column: column for column in columns}
+    wide = values + sum(map(svg.width, inside))
+    for letters in range(max(map(len, columns), default=0), 1, -1):
+        if values + sum(svg.width(cut[column]) for column in inside) <= room:
+            break
+        less = {column: column if len(column) <= letters else f"{column[: letters - 1]}…" for column in columns}
+        alike = Counter(less.values())
+        if any(alike[less[column]] > 1 for column in inside):
+            break
+        cut = less
+    return [_name(cell, cut) for cell in own], wide <= room
+
+
+def _name(cell: Cell, called: Mapping[str, str]) -> str:
+    return ", ".join(f"{called[column]} = {svg.told(value)}" for column, value in cell) or _ALL

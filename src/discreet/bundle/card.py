@@ -82,8 +82,10 @@ def _product(content: Content) -> dict[str, Any]:
 
 
 def _flavor(content: Content) -> dict[str, Any]:
+    order = sorted(content.schemas, key=lambda table: (table != content.table, table))  # whoever tells of them
+    told = {table: content.schemas[table] for table in order}
     tables = ", ".join(
-        f"{table} (version {told['version']}: {_columns(told['declared'])})" for table, told in content.schemas.items()
+        f"{table} (version {each['version']}: {_columns(each['declared'])})" for table, each in told.items()
     )
     return {
         "name": content.claims["variant"],

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from discreet import charts
 from discreet.bundle.sheet import Sheet
-from discreet.charts import Bar
+from discreet.charts import Bar, svg
+from discreet.charts.bars import room
 from discreet.release import Cell, drowned
 
 
-def chart_of(sheet: Sheet, *, title: str) -> str:
+def chart_of(sheet: Sheet, *, title: str, note: str = "") -> str:
     """The first number of each row, with its noise interval; a sentence where there is none."""
+    title = f"{title}, {note}" if note else title
     told, drawn = title, list[Bar]()
     for place, column in enumerate(sheet.columns):
         if column.kind != "key" and (drawn := _bars(sheet, place)):
             told = f"{title}: {column.name}"
             break
-    return charts.alone(charts.bars(drawn, title=told, name="chart"))  # one name: the same release, the same bytes
+    # One name: the same release, the same bytes.
+    return charts.alone(charts.bars(drawn, title=told, name="chart", note=note))
+
+
+def room_of(sheet: Sheet) -> float:
+    """What a name has room for beside the numbers of the last column."""
+    return room(_bars(sheet, len(sheet.columns) - 1))
 
 
 def _bars(sheet: Sheet, place: int) -> list[Bar]:
@@ -41,4 +49,4 @@ def _label(sheet: Sheet, row: int) -> Cell:
     keys = [cell for column, cell in zip(sheet.columns, sheet.rows[row], strict=True) if column.kind == "key"]
     if len(keys) == 1:
         return keys[0]
-    return ", ".join("NULL" if cell is None else str(cell) for cell in keys)
+    return ", ".join(svg.told(cell) for cell in keys)

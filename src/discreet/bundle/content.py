@@ -219,8 +219,13 @@ def _told(project: Project, found: Content) -> Content:
         sheets = (*model_sheet(project.folder, found.release), *sheets)
     if kind in networks.KINDS:
         found = _network(project.ledger.state, found, stored)
+    return replace(found, kind=kind, text=title_of(kind, found.table), sheets=sheets)
+
+
+def title_of(kind: str, table: str) -> str:
+    """What stands for the text of what no SQL asked for."""
     words = {"model": "synthetic data", "publish": "tables that add up"}.get(kind, kind)
-    return replace(found, kind=kind, text=f"{words} of {found.table}", sheets=sheets)
+    return f"{words} of {table}"
 
 
 def _network(state: State, found: Content, stored: Mapping[str, Any]) -> Content:

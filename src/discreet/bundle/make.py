@@ -13,7 +13,7 @@ from discreet import __version__
 from discreet.bundle import called, manifest, proof, sheet, yaml
 from discreet.bundle.about import About
 from discreet.bundle.card import card_of, in_words
-from discreet.bundle.chart import chart_of
+from discreet.bundle.chart import chart_of, room_of
 from discreet.bundle.content import Content, content_of
 from discreet.bundle.page import page_of
 from discreet.bundle.reread import schema_of
@@ -53,15 +53,9 @@ def files_of(content: Content, signer: Signer) -> dict[str, bytes]:
 
 def unsigned(content: Content) -> dict[str, bytes]:
     """The files of what a bundle tells, all but the manifest."""
-    card, plan = card_of(content), content.to_plan()
-    chart = _chart(content)
-    page = page_of(
-        card, content.sheets, chart, warnings=content.warnings, words=in_words(content), sampled=content.sampled
-    )
+    plan = content.to_plan()
     found = {
-        "card.html": page.encode(),
-        "card.yaml": yaml.write(card).encode(),
-        **({"chart.svg": chart.encode()} if chart else {}),
+        **pages(content),
         "data.json": sheet.to_json(content.sheets, release=content.release, confidence=float(content.confidence)),
         "plan.json": (json.dumps(plan, ensure_ascii=False, sort_keys=True, indent=1) + "\n").encode(),
         proof.NAME: proof.written(proof.proof_of(plan, ledger=content.ledger, derivation=content.derivation)),
@@ -71,6 +65,19 @@ def unsigned(content: Content) -> dict[str, bytes]:
     return found
 
 
+def pages(content: Content) -> dict[str, bytes]:
+    """The files for people: both cards, and the chart where there is one."""
+    card, chart = card_of(content), _chart(content)
+    page = page_of(
+        card, content.sheets, chart, warnings=content.warnings, words=in_words(content), sampled=content.sampled
+    )
+    return {
+        "card.html": page.encode(),
+        "card.yaml": yaml.write(card).encode(),
+        **({"chart.svg": chart.encode()} if chart else {}),
+    }
+
+
 def _chart(content: Content) -> str:
     """The chart of the first table; empty for a model: bars of single sampled rows would say nothing.
 
@@ -78,12 +85,12 @@ def _chart(content: Content) -> str:
     """
     if content.kind == "model":
         return ""
-    first = content.sheets[0] if content.sheets else Sheet(columns=(), rows=(), intervals=())
+    first, note = content.sheets[0] if content.sheets else Sheet(columns=(), rows=(), intervals=()), ""
     if content.kind in called.KINDS:
         schema = schema_of(content.table, content.schemas)
-        names = called.names_of(content.kind, content.payloads, content.release, schema)
-        first = called.named(first, names) if names else first
-    return chart_of(first, title=content.text or content.release)
+        names = called.names_of(content.kind, content.payloads, content.release, schema, room=room_of(first))
+        first, note = (called.named(first, names.lists), names.note) if names.lists else (first, "")
+    return chart_of(first, title=content.text or content.release, note=note)
 
 
 def named(sheets: tuple[Sheet, ...]) -> dict[str, Sheet]:

@@ -5,7 +5,7 @@
     cost       what it claims to have cost follows from the event
     proof      the proof is the one that follows from the plan (bundles of format 1 have none)
     data       CSV, Parquet and JSON hold the same numbers, and these follow from the stored measurement; no other files
-    card       both cards claim what the manifest claims
+    card       both cards claim what the manifest claims; they and the chart follow from plan and data
     ledger     with the project at hand: its ledger tells all of this, anew; the key must then be its own, or named
 
 Content is read only after digests and signature hold: before, it could be anybody's.
@@ -24,11 +24,12 @@ from discreet.accounting import events
 from discreet.bundle import card, manifest, page, proof, reread, sheet, yaml
 from discreet.bundle.beside import beside
 from discreet.bundle.claims import claims_of, event_of
-from discreet.bundle.make import Files, named
+from discreet.bundle.make import Files, named, pages
 from discreet.bundle.manifest import Manifest, Signed
 from discreet.bundle.measured import measured_sheets, sheets_besides
 from discreet.bundle.reading import read_files
 from discreet.bundle.report import Check, Report, plain
+from discreet.bundle.retold import retold
 from discreet.bundle.signing import Signer
 from discreet.errors import DiscreetError, LedgerFault
 from discreet.measurement import Measurement
@@ -42,8 +43,9 @@ _STRANGE = (
     OSError, zlib.error, DiscreetError,
 )  # fmt: skip
 
-#: The files of every bundle, beside those of its tables.
-_FILES = {manifest.NAME, proof.NAME, "plan.json", "data.json", "card.html", "card.yaml", "chart.svg"}
+#: The files for people, and those of every bundle, beside those of its tables.
+_PAGES = ("card.html", "card.yaml", "chart.svg")
+_FILES = {manifest.NAME, proof.NAME, "plan.json", "data.json", *_PAGES}
 
 
 def verify(path: Path, *, key: str | None = None, project: Project | None = None) -> Report:
@@ -97,7 +99,7 @@ def _inside(files: Files, told: Manifest, project: Project | None) -> list[Check
         plan = json.loads(files["plan.json"])
         found = [_cost(plan, events.from_data(plan["event"]), told)]
         found += [_proof(files, plan, told)] if told.format > 1 else []
-        found += [_data(files, plan, told), _card(files, told)]
+        found += [_data(files, plan, told), _card(files, plan, told)]
         if project is not None and all(check.holds is not False for check in found):
             found = _with_ledger(found, beside(files, plan, told, project))
         return found
@@ -163,8 +165,9 @@ def _data(files: Files, plan: dict[str, Any], told: Manifest) -> Check:
     try:
         sheets = sheet.from_json(files["data.json"])
         tables = {f"{name}.{form}" for name in named(sheets) for form in ("csv", "parquet")}
-        if strange := sorted(set(files) - tables - _FILES):
-            return Check(name="data", holds=False, words=plain(f"no bundle has {', '.join(strange[:5])}"))
+        pictured = _FILES - {"chart.svg"} if plan["kind"] == "model" else _FILES
+        if strange := sorted(set(files) - tables - pictured):
+            return Check(name="data", holds=False, words=plain(f"no bundle of this kind has {', '.join(strange[:5])}"))
         for name, each in named(sheets).items():
             if sheet.to_csv(each) != files[f"{name}.csv"]:
                 return Check(name="data", holds=False, words=f"{name}.csv does not hold what data.json holds")
@@ -178,13 +181,13 @@ def _data(files: Files, plan: dict[str, Any], told: Manifest) -> Check:
 def _follows(sheets: tuple[sheet.Sheet, ...], plan: dict[str, Any], told: Manifest) -> Check:
     """Whether the numbers follow from what was measured. A reading may get better, so only by the same Discreet."""
     besides = plan["kind"] != "answer"
+    if told.discreet != __version__:
+        words = plain(f"files agree; this is Discreet {__version__}, and they were computed by {told.discreet}")
+        return Check(name="data", holds=None, words=words)
     if besides and sheets[-1:] != measured_sheets(plan["payloads"], plan["release"]):
         return Check(name="data", holds=False, words="the numbers are not those that were measured")
     if plan["publics"] and not besides:  # what no SQL asked for is told as it was drawn, whatever it was drawn from
         return Check(name="data", holds=None, words="files agree; the question joins a public table, which is not here")
-    if told.discreet != __version__:
-        words = plain(f"files agree; this is Discreet {__version__}, and they were computed by {told.discreet}")
-        return Check(name="data", holds=None, words=words)
     if besides:
         return _besides(sheets, plan)
     anew = reread.sheets_of(
@@ -211,7 +214,7 @@ def _besides(sheets: tuple[sheet.Sheet, ...], plan: dict[str, Any]) -> Check:
     return Check(name="data", holds=True, words="all files agree with the stored measurements")
 
 
-def _card(files: Files, told: Manifest) -> Check:
+def _card(files: Files, plan: dict[str, Any], told: Manifest) -> Check:
     wanted = card.claimed(told.claims)
     try:
         if card.said(yaml.read(files["card.yaml"].decode())) != wanted:
@@ -220,4 +223,13 @@ def _card(files: Files, told: Manifest) -> Check:
             return Check(name="card", holds=False, words="card.html claims something else than the manifest")
     except _STRANGE:
         return Check(name="card", holds=False, words="a card cannot be read")
-    return Check(name="card", holds=True, words="both cards claim what the manifest claims")
+    words = "both cards claim what the manifest claims"
+    if told.discreet != __version__ or (plan["publics"] and plan["kind"] == "answer"):  # then the data stay open, too
+        return Check(name="card", holds=True, words=f"{words}; they were not made anew")
+    try:
+        made = pages(retold(plan, sheet.from_json(files["data.json"]), told.ledger))
+    except _STRANGE:
+        return Check(name="card", holds=False, words="no cards follow from the plan")
+    if other := [name for name in _PAGES if files.get(name) != made.get(name)]:
+        return Check(name="card", holds=False, words=f"not what follows from plan and data: {', '.join(other)}")
+    return Check(name="card", holds=True, words=f"{words}; cards and chart follow from plan and data")

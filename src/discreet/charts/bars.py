@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -54,10 +55,10 @@ class Bar:
         return f"{svg.key(self.label)}: {self.written}" + (" (drowned in noise)" if self.drowned else "")
 
 
-def bars(given: Sequence[Bar], *, title: str, name: str = "") -> Markup:
+def bars(given: Sequence[Bar], *, title: str, name: str = "", note: str = "") -> Markup:
     """One bar for each group, in the order given, with its noise interval.
 
-    Of more than 40 the largest are drawn, and the rest are counted.
+    Of more than 40 the largest are drawn, and the rest are counted. `note`: what stands above them.
     """
     called = svg.name(name)
     shown = _largest(given)
@@ -65,7 +66,26 @@ def bars(given: Sequence[Bar], *, title: str, name: str = "") -> Markup:
     ends = _ends(shown)
     upright = not more and _fits(shown, ends)
     body, height = _upright(shown, ends) if upright else _lying(shown, ends, more)
+    if note:
+        body, height = _below(note, body, height)
     return svg.drawing(called, says=title, describes=_described(given, more), height=height, body=body)
+
+
+def room(given: Sequence[Bar]) -> float:
+    """What a label has room for, whichever of the bars are drawn: wider ones are cut."""
+    return _right(given) - _ROOM - 8
+
+
+def _right(shown: Sequence[Bar]) -> float:
+    """Where lying bars end and their numbers begin."""
+    return svg.WIDTH - min(_NUMBER, max((svg.width(bar.written) for bar in shown), default=0.0) + 8)
+
+
+def _below(note: str, body: list[Markup], height: float) -> tuple[list[Markup], float]:
+    lines = svg.wrapped(note, svg.WIDTH)
+    written = [svg.text(0, 12 + 16 * at, line, class_="chart-quiet") for at, line in enumerate(lines)]
+    down = 16.0 * len(lines) + 4
+    return [*written, svg.tag("g", *body, transform=f"translate(0 {svg.number(down)})")], height + down
 
 
 def _ends(shown: Sequence[Bar]) -> tuple[float, float]:
@@ -99,7 +119,9 @@ def _described(given: Sequence[Bar], more: int) -> str:
 
 
 def _fits(shown: Sequence[Bar], ends: tuple[float, float]) -> bool:
-    """Whether every label has room under its own bar."""
+    """Whether every label has room under its own bar, and no two are alike."""
+    if len({(svg.key(bar.label), _label(bar)) for bar in shown}) < len(shown):
+        return False
     longest = max((svg.width(svg.key(bar.label)) for bar in shown), default=0.0)
     return len(shown) > 1 and (longest + 6) * len(shown) <= svg.WIDTH - axis.room(*ends, about=4)
 
@@ -132,19 +154,31 @@ def _upright(shown: Sequence[Bar], ends: tuple[float, float]) -> tuple[list[Mark
 def _lying(shown: Sequence[Bar], ends: tuple[float, float], more: int) -> tuple[list[Markup], float]:
     if not shown:
         return svg.nothing()
-    right = svg.WIDTH - min(_NUMBER, max(svg.width(bar.written) for bar in shown) + 8)
-    left = min(right - _ROOM, max(svg.width(svg.key(bar.label)) for bar in shown) + 8)
+    right = _right(shown)
+    labels = _labels(shown, right - _ROOM - 8)
+    left = min(right - _ROOM, max(map(svg.width, (*labels, *(svg.key(bar.label) for bar in shown)))) + 8)
     scale = Scale(low=ends[0], high=ends[1], start=left, end=right)
     bottom = 6 + _LINE * (len(shown) + bool(more))
     found = axis.across(scale, top=4, bottom=bottom)
-    for place, bar in enumerate(shown):
-        found.append(_lain(bar, scale, 6 + _LINE * (place + 0.5), left, right))
+    for place, (bar, label) in enumerate(zip(shown, labels, strict=True)):
+        found.append(_lain(bar, label, scale, 6 + _LINE * (place + 0.5), left, right))
     if more:
         found.append(svg.text(0, bottom - 6, f"… {more:,} more", class_="chart-quiet"))
     return found, bottom + 20
 
 
-def _lain(bar: Bar, scale: Scale, middle: float, left: float, right: float) -> Markup:
+def _labels(shown: Sequence[Bar], room: float) -> list[str]:
+    """What is read beside each bar: its key, cut to the room; where several would read alike, each has its number."""
+    cut = [svg.short(svg.key(bar.label), room) for bar in shown]
+    alike = Counter((label, _label(bar)) for label, bar in zip(cut, shown, strict=True))
+    for place, bar in enumerate(shown):
+        if alike[cut[place], _label(bar)] > 1:
+            number = f" ({place + 1})"
+            cut[place] = svg.short(svg.key(bar.label), room - svg.width(number)) + number
+    return cut
+
+
+def _lain(bar: Bar, label: str, scale: Scale, middle: float, left: float, right: float) -> Markup:
     parts = [svg.title(bar.said)]
     if bar.value is not None:
         top, bottom = middle - _THICK / 2, middle + _THICK / 2
@@ -155,7 +189,6 @@ def _lain(bar: Bar, scale: Scale, middle: float, left: float, right: float) -> M
             svg.line(low, middle, high, middle, class_="chart-whisker"),
             *(svg.line(x, middle - 4, x, middle + 4, class_="chart-whisker") for x in (low, high)),
         ]
-    label = svg.short(svg.key(bar.label), left - 8)
     number = svg.short(bar.written, svg.WIDTH - right - 8)
     return svg.tag(
         "g",

@@ -69,6 +69,16 @@ def key(value: Key) -> str:
             return clean(str(value))
 
 
+def told(value: Key) -> str:
+    """A key inside of a longer text, where no letters of another kind tell NULL from a text that looks like it.
+
+    >>> print(told(None), told("NULL"), told(""), told("flu"))
+    NULL "NULL" "" flu
+    """
+    said = key(value)
+    return f'"{said}"' if isinstance(value, str) and (said in ("", "NULL") or said[0] == '"') else said
+
+
 def tag(kind: str, *inside: Markup, **attributes: str | float) -> Markup:
     """An element; `class_` is class, and an underscore in an attribute's name is a hyphen."""
     told = Markup("").join(
@@ -146,6 +156,21 @@ def short(said: str, room: float) -> str:
     while kept and width(kept) + LETTER > room:
         kept = kept[:-1]
     return kept.rstrip() + "…"
+
+
+def wrapped(said: str, room: float) -> list[str]:
+    """The text in lines that have room; a word that has none is cut.
+
+    >>> wrapped("by age, sex, ward", 80)
+    ['by age,', 'sex, ward']
+    """
+    lines: list[str] = []
+    for word in clean(said).split():
+        if lines and width(f"{lines[-1]} {word}") <= room:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(short(word, room))
+    return lines
 
 
 def nothing() -> tuple[list[Markup], float]:

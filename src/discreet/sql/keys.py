@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -21,6 +22,8 @@ from discreet.sql.where import Reader
 #: The bins that a quantile is searched in.
 MOST_BINS = 4096
 
+#: Beyond this floats have no fractions, and miss whole numbers.
+_EXACT = 2**53
 
 #: Among so many edges of periods a key's cell is searched; more are counted by the calendar.
 _MOST_SEARCHED = 64
@@ -175,11 +178,19 @@ def middle(axis: Axis, found: Typed, place: int) -> Label:
     match found.kind:
         case Numeric(step=step):
             value = Fraction(low + high, 2) * step
-            return int(value) if value.denominator == 1 else float(value)
+            return math.floor(value) if value.denominator == 1 or abs(value) > _EXACT else float(value)
         case Day() | Instant():
             return found.label((low + high) // 2)
         case _:
             return found.label(low)
+
+
+def between(axis: Axis, found: Typed, first: int, last: int) -> tuple[Label, Label]:
+    """The least and the largest value of some bins, as people read them; where floats have no fractions, outward."""
+    low, high = axis.edges[first], axis.edges[last + 1] - 1
+    if isinstance(found.kind, Numeric) and max(abs(low), abs(high)) * found.kind.step > _EXACT:
+        return math.floor(low * found.kind.step), math.ceil(high * found.kind.step)
+    return found.label(low), found.label(high)
 
 
 def order_of(axis: Axis) -> str:

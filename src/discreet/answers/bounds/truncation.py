@@ -47,6 +47,9 @@ TELLING = 3
 #: The exponent of a tail is not guessed outside of this: nearer to 1 the rows of a few persons would be everything.
 EXPONENTS = (1.25, 6.0)
 
+#: What is left out is called a guess where so much of all rows is one: what the tail has beyond the limit.
+GUESSED = 0.03
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bucket:
@@ -71,7 +74,7 @@ class Limit:
     """What a limit would do to a count: the share of rows left out, its noise, and how wrong a cell is in all.
 
     left_out: None where nothing can be said. error: the mean distance of one of so many cells from the truth.
-    guessed: what lies beyond this limit is not seen, and follows the tail of what is.
+    guessed: what lies beyond this limit is not seen, or too much of it, and follows the tail of what is.
     """
 
     rows: int
@@ -210,7 +213,7 @@ def _limit(limit: int, buckets: Sequence[Bucket], tail: Tail | None, terms: Term
         left_out=min(1.0, beyond / rows) if rows > 0 else None,
         plus_minus=noise.half_width(CONFIDENCE),
         error=bias + scale * math.exp(-bias / scale),
-        guessed=all(bucket.high is not None and bucket.high <= limit for bucket in seen),
+        guessed=above[0] > GUESSED * rows or all(bucket.high is not None and bucket.high <= limit for bucket in seen),
     )
 
 

@@ -9,7 +9,13 @@ shares        how much each statistic's noise matters, and how to split a price
 digits        numbers with no more digits than the noise leaves meaningful
 """
 
-from discreet.plan.formula.digits import meaningful, meaningful_quantile, meaningful_whole, meaningful_within
+from discreet.plan.formula.digits import (
+    meaningful,
+    meaningful_quantile,
+    meaningful_quantiles,
+    meaningful_whole,
+    meaningful_within,
+)
 from discreet.plan.formula.moments import (
     Side,
     average,
@@ -68,6 +74,7 @@ __all__ = [
     "interval",
     "meaningful",
     "meaningful_quantile",
+    "meaningful_quantiles",
     "meaningful_whole",
     "meaningful_within",
     "needs",

@@ -12,6 +12,7 @@ Because: the unit u of the second digit of w is w / 10 or less, and rounding mov
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,9 @@ _DIGITS = 2
 #: A quantile's interval is bought apart from it, and reaches some 25 times as far, in ranks, as the quantile is off in
 #: the mean; on one side it may reach to a far bound. So the nearer end counts, by so many digits more.
 _MORE = 1
+
+#: Larger whole numbers are rounded as such: floats, multiplied and divided, would miss them.
+_LARGE = 2**49
 
 
 def meaningful(values: ArrayLike, half_widths: ArrayLike) -> NDArray[np.float64]:
@@ -74,6 +78,26 @@ def meaningful_quantile(values: NDArray[Any], lows: NDArray[Any], highs: NDArray
     [783.0, 612.0, 612.0]
     """
     return meaningful(values, np.minimum(values - lows, highs - values) / 10**_MORE)
+
+
+def meaningful_quantiles(values: Sequence[Any], lows: Sequence[Any], highs: Sequence[Any]) -> list[Any]:
+    """The same of numbers one by one: whole ones stay whole, whatever their size, and none leaves its interval.
+
+    >>> meaningful_quantiles([783.25, 2**60 + 44, 2**60 + 5007], [0.0, 2**60 + 31, 2**60], [4095.0, 2**60 + 60, 2**61])
+    [783.0, 1152921504606847020, 1152921504606851980]
+    """
+    rounded = meaningful_quantile(*(np.array(each, dtype=np.float64) for each in (values, lows, highs)))
+    return [
+        min(max(_whole(old, new, min(old - low, high - old)) if isinstance(old, int) else new, low), high)
+        for old, new, low, high in zip(values, rounded.tolist(), lows, highs, strict=True)
+    ]
+
+
+def _whole(value: int, rounded: float, distance: float) -> int:
+    if abs(value) <= _LARGE:
+        return round(rounded)
+    width = int(distance) // 10**_MORE
+    return int(meaningful_whole(np.array([value], dtype=object), width)[0])
 
 
 def meaningful_whole(values: NDArray[Any], half_width: int) -> NDArray[Any]:
