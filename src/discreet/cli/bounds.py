@@ -195,7 +195,7 @@ def _truncation(found: Bias) -> list[Any]:
         "",
         f"for counts by {terms.cells:,} groups at epsilon {exact.show(terms.for_epsilon)}; "
         f"estimated from noisy numbers of persons, each ± {told.plus_minus:,}.",
-        "~ is much of it a guess from the tail: the few persons with the most rows cannot be seen.",
+        "~: guessed from the tail, much of it; the few persons with the most rows cannot be seen.",
         "",
     ]
 
