@@ -489,45 +489,54 @@ def by_another(files, version="0.0.9"):
 
 
 def test_what_another_discreet_computed_otherwise_stays_open(tmp_path):
-    """Counts rounded otherwise, and marginals told in another table: not broken, whether the project is at hand or not."""
+    """Counts rounded otherwise are not broken, whether the project is at hand or not."""
     project = clinic.make(tmp_path / "p", budget="{ epsilon = 9.0, delta = 1e-6 }")
     counts = content_of(
         project, project.sql("SELECT sex, count(*) AS n FROM patients GROUP BY sex").ask(epsilon=0.01).id
     )
     (sheet,) = counts.sheets
     rounded = replace(sheet, rows=tuple((row[0], row[1] + 10) for row in sheet.rows))
-    marginals = content_of(project, project.marginals("patients", ["sex", "disease"], epsilon=1).release)
-    (drawn,) = marginals.sheets
-    fewer = replace(drawn, rows=drawn.rows[:-1], intervals=drawn.intervals[:-1])
-    for number, (content, other) in enumerate(((counts, rounded), (marginals, fewer))):
-        files = make.files_of(replace(content, sheets=(other,)), Signer.here())
-        assert "data" in problems(verify(written(files, tmp_path / f"same {number}")))
-        folder = written(by_another(files), tmp_path / f"other {number}")
-        assert verify(folder).sound and verify(folder).open == ("proof", "data")
-        report = verify(folder, project=project)
-        assert report.sound and report.open == ("proof", "data", "ledger")
-        assert "another Discreet computed the numbers" in report.checks[-1].words
-        told = verify(
-            written(by_another(make.files_of(content, Signer.here())), tmp_path / f"alike {number}"), project=project
-        )
-        assert told.sound and told.open == ()
+    files = make.files_of(replace(counts, sheets=(rounded,)), Signer.here())
+    assert "data" in problems(verify(written(files, tmp_path / "same")))
+    folder = written(by_another(files), tmp_path / "other")
+    assert verify(folder).sound and verify(folder).open == ("proof", "data")
+    report = verify(folder, project=project)
+    assert report.sound and report.open == ("proof", "data", "ledger")
+    assert "another Discreet computed the numbers" in report.checks[-1].words
+
+
+def test_numbers_as_they_were_drawn_are_the_same_whoever_computed(tmp_path):
+    project = clinic.make(tmp_path / "p", budget="{ epsilon = 9.0, delta = 1e-6 }")
+    counts = project.sql("SELECT sex, count(*) AS n FROM patients GROUP BY sex").ask(epsilon=1).id
+    marginals = project.marginals("patients", ["sex", "disease"], epsilon=1).release
+    for number, content in enumerate((content_of(project, counts), content_of(project, marginals))):
+        alike = written(by_another(make.files_of(content, Signer.here())), tmp_path / f"alike {number}")
+        assert verify(alike, project=project).sound and verify(alike, project=project).open == ()
+    (drawn,) = content.sheets
+    fewer = replace(content, sheets=(replace(drawn, rows=drawn.rows[:-1], intervals=drawn.intervals[:-1]),))
+    assert problems(verify(written(by_another(make.files_of(fewer, Signer.here())), tmp_path / "fewer"))) == ["data"]
 
 
 def test_numbers_beyond_the_noise_are_no_other_rounding(tmp_path):
-    """Nor is a number as it was drawn that is another one, or a word."""
+    """Nor is a word. A number as it was drawn that is another one is seen without the project, too."""
     project = clinic.make(tmp_path / "p", budget="{ epsilon = 9.0, delta = 1e-6 }")
     counts = content_of(
         project, project.sql("SELECT sex, count(*) AS n FROM patients GROUP BY sex").ask(epsilon=0.01).id
     )
     marginals = content_of(project, project.marginals("patients", ["sex", "disease"], epsilon=1).release)
-    for number, (content, lie) in enumerate(
-        ((counts, lambda told: told + 9999), (counts, lambda told: "many"), (marginals, lambda told: told + 1))
+    for number, (content, lie, seen) in enumerate(
+        (
+            (counts, lambda told: told + 9999, "ledger"),
+            (counts, lambda told: "many", "ledger"),
+            (marginals, lambda told: told + 1, "data"),
+        )
     ):
         (sheet,) = content.sheets
         rows = tuple((*row[:-1], lie(row[-1])) for row in sheet.rows)
         files = make.files_of(replace(content, sheets=(replace(sheet, rows=rows),)), Signer.here())
         folder = written(by_another(files), tmp_path / f"other {number}")
-        assert problems(verify(folder, project=project)) == ["ledger"]
+        assert problems(verify(folder, project=project)) == [seen]
+        assert verify(folder).sound == (seen == "ledger")
 
 
 def test_what_was_true_before_an_exact_total_is_told_as_open(tmp_path):

@@ -15,7 +15,10 @@ HOSTILE = [
     "é ß 中 \U0001f600 \u200f\u202e", "<script>", "0x10", "1_000", "12:30:45", " padded ", "",
 ]  # fmt: skip
 
-KEYS = st.from_regex(r"[a-z][a-z0-9_]{0,8}", fullmatch=True)
+#: What YAML 1.1 takes for true, false or nothing.
+NO_WORDS = ["y", "n", "yes", "no", "on", "off", "true", "false", "null"]
+
+KEYS = st.from_regex(r"[a-z][a-z0-9_]{0,8}", fullmatch=True).filter(lambda key: key not in NO_WORDS)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 SCALARS = st.one_of(
     st.none(), st.booleans(), st.integers(-(10**20), 10**20), st.floats(allow_nan=False, allow_infinity=False), TEXTS
@@ -45,6 +48,15 @@ def test_only_what_we_write_is_read():
     for text in ("a: b\n", "a: 'b'\n", 'a: "b"', 'a:  "b"\n', 'a: "b" # c\n', "a: 1e5\n", 'a: "1"\na: "2"\n', "- 1\n"):
         with pytest.raises(ValueError, match=r".+"):
             yaml.read(text)
+
+
+@pytest.mark.parametrize("key", NO_WORDS)
+def test_a_key_is_a_word(key):
+    """PyYAML would read `no: 1` as False: 1. Neither written nor read."""
+    with pytest.raises(ValueError, match="no plain word"):
+        yaml.write({"a": {key: 1}})
+    with pytest.raises(ValueError, match="no plain word"):
+        yaml.read(f"{key}: 1\n")
 
 
 def test_what_has_no_form_is_refused():

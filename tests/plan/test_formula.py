@@ -555,16 +555,13 @@ def test_digits_of_quantiles():
     """A 200th of the way to the nearer end at most, whatever the farther one is; and an end is no nearer than 0."""
     draw = np.random.default_rng(9)
     lows, values, highs = np.sort(10 ** draw.uniform(-3, 6, (3, 2000)), axis=0)
-    shown = f.meaningful_quantile(values, lows, highs)
+    shown = np.array(f.meaningful_quantiles(values, lows, highs))
     near = np.minimum(values - lows, highs - values)
     assert (np.abs(shown - values) <= near / 200 * (1 + 1e-9)).all()
     assert (np.abs(shown - values) > near / 2500).any()  # and it rounds
     units = 10 ** (np.floor(np.log10(near)) - 2)
     assert np.abs(shown / units - np.round(shown / units)).max() < 1e-4
-    assert f.meaningful_quantile(np.array([5.4321, 0.1]), np.array([5.4321, 0.0]), np.array([9.0, 0.1])).tolist() == [
-        5.4321,
-        0.1,
-    ]
+    assert f.meaningful_quantiles([5.4321, 0.1], [5.4321, 0.0], [9.0, 0.1]) == [5.4321, 0.1]
 
 
 @pytest.mark.parametrize("epsilon", ["0.1", "1"])
@@ -582,7 +579,7 @@ def test_digits_do_not_move_a_median_away(epsilon, persons):
         low, high = (np.searchsorted(reached, rank).clip(max=4095) for rank in (half - margin, half + margin))
         inside = (low <= bins) & (bins <= high)
         ends = np.full(4096, float(low))[inside], np.full(4096, float(high))[inside]
-        for digits in (f.meaningful_quantile, f.meaningful_within):
+        for digits in (f.meaningful_quantiles, f.meaningful_within):
             shown = digits(bins.astype(np.float64)[inside], *ends)
             after = errors[np.round(shown).astype(np.int64)]
             lost.append(law[inside] @ after - 1.01 * (law[inside] @ errors[inside]))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet import __version__
-from discreet.bundle import called, manifest, proof, sheet, yaml
+from discreet.bundle import manifest, naming, proof, sheet, yaml
 from discreet.bundle.about import About
 from discreet.bundle.card import card_of, in_words
 from discreet.bundle.chart import chart_of, room_of
@@ -86,10 +86,10 @@ def _chart(content: Content) -> str:
     if content.kind == "model":
         return ""
     first, note = content.sheets[0] if content.sheets else Sheet(columns=(), rows=(), intervals=()), ""
-    if content.kind in called.KINDS:
+    if content.kind in naming.KINDS:
         schema = schema_of(content.table, content.schemas)
-        names = called.names_of(content.kind, content.payloads, content.release, schema, room=room_of(first))
-        first, note = (called.named(first, names.lists), names.note) if names.lists else (first, "")
+        names = naming.names_of(content.kind, content.payloads, content.release, schema, room=room_of(first))
+        first, note = (naming.named(first, names.lists), names.note) if names.lists else (first, "")
     return chart_of(first, title=content.text or content.release, note=note)
 
 

@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from typing import Any
 
 _KEY = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
+#: Words that YAML 1.1 takes for something else than a word: no key may be one.
+_NO_WORDS = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null"))
 _LINE = re.compile(r"( *)(?:([a-z][a-z0-9_]*):(?: (.+))?|- (.+))", re.ASCII)
 _TEXT = re.compile(r'"(?:[^"\\]|\\["\\]|\\u[0-9a-f]{4}|\\U[0-9a-f]{8})*"')
 _ESCAPE = re.compile(r"\\(?:([\"\\])|u([0-9a-f]{4})|U([0-9a-f]{8}))")
@@ -34,7 +36,7 @@ def write(data: Mapping[str, Any]) -> str:
 def _mapping(data: Mapping[str, Any], indent: str) -> list[str]:
     lines: list[str] = []
     for key, value in data.items():
-        if not _KEY.fullmatch(key):
+        if not _KEY.fullmatch(key) or key in _NO_WORDS:
             raise ValueError(f"a key that is no plain word: {key!r}")
         if isinstance(value, Mapping) and value:
             lines += [f"{indent}{key}:", *_mapping(value, f"{indent}  ")]

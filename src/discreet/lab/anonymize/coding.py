@@ -69,6 +69,7 @@ def _coded(name: str, column: pa.ChunkedArray) -> Coded:
         found = pc.dictionary_encode(plain.combine_chunks())
         found = found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
         order = np.asarray(pc.sort_indices(found.dictionary)).astype(np.int64)
+    # NotImplemented is how Arrow says that it cannot tell values of a type apart, or order them.
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid, TypeError):
         raise UsageError(f"column {name!r} holds {column.type}: no plain values", hint="leave it out") from None
     rank = np.empty(len(order) + 1, dtype=np.int64)

@@ -170,5 +170,5 @@ def _like(text: str, value: Any) -> Any:
         return None if found.is_nan() else found
     try:
         return pa.scalar(text).cast(pa.scalar(value).type if not _is_number(value) else pa.float64()).as_py()
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # no such value, and no such type to read one from a text
         return None

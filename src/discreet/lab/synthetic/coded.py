@@ -118,7 +118,7 @@ def _texts(part: Any) -> Any:
     """Values as text, whole numbers without a point; what Arrow cannot write is written by Python."""
     try:
         return part.cast(pa.large_string())
-    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):  # how Arrow says that it cannot write a type
         texts = [None if value is None else str(value) for value in part.to_pylist()]
         return pa.chunked_array([pa.array(texts, pa.large_string())])
 

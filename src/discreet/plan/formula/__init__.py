@@ -11,7 +11,6 @@ digits        numbers with no more digits than the noise leaves meaningful
 
 from discreet.plan.formula.digits import (
     meaningful,
-    meaningful_quantile,
     meaningful_quantiles,
     meaningful_whole,
     meaningful_within,
@@ -73,7 +72,6 @@ __all__ = [
     "intercept",
     "interval",
     "meaningful",
-    "meaningful_quantile",
     "meaningful_quantiles",
     "meaningful_whole",
     "meaningful_within",

@@ -1,13 +1,13 @@
 """Numbers with no more digits than the noise leaves meaningful.
 
 Guarantee: rounding moves a number by at most a twentieth of its half width, a quantile by at most a 200th of the way to
-    the nearer end of its interval. So the root mean square error of a count or a sum grows by less than a ninth,
-    whatever is counted; summed over the laws of noise, by less than 0.2%.
+    the nearer end of its interval (beyond 2^49, by that and by what floats miss). So the root mean
+    square error of a count or a sum grows by less than a ninth, whatever is counted.
 Because: the unit u of the second digit of w is w / 10 or less, and rounding moves by u / 2 or less. Root mean squares
     obey the triangle inequality, and w / 20 is at most 0.107 standard deviations: at 95%, w is 1.96 of them for
     Gaussian noise and ln 20 / sqrt 2 = 2.12 for Laplace noise. That would be noise which knows where the units begin.
-    Over a unit, a fifth of its standard deviation, noise is nearly even: what rounding adds is nearly independent of
-    it, with a variance of u^2 / 12, and the error grows by u^2 / (24 variance).
+Seen, and not proved: over a unit, a fifth of its standard deviation, noise is nearly even. What rounding adds is nearly
+    independent of it, with a variance of u^2 / 12, and the error grew by less than 0.2% at all widths that were tried.
 """
 
 from __future__ import annotations
@@ -70,23 +70,18 @@ def meaningful_within(values: NDArray[Any], lows: NDArray[Any], highs: NDArray[A
     return np.asarray(np.clip(found, lows, highs) + 0.0, dtype=np.float64)
 
 
-def meaningful_quantile(values: NDArray[Any], lows: NDArray[Any], highs: NDArray[Any]) -> NDArray[np.float64]:
+def meaningful_quantiles(values: Sequence[Any], lows: Sequence[Any], highs: Sequence[Any]) -> list[Any]:
     """Each value rounded to the third digit of its distance from the nearer of two ends; one of them stays as it is.
 
-    >>> ends = np.array([0.0, 300.0, 612.0]), np.array([4095.0, 250000.0, 4095.0])
-    >>> meaningful_quantile(np.array([783.25, 612.25, 612.0]), *ends).tolist()
+    Whole numbers stay whole, whatever their size, and none leaves its interval.
+
+    >>> meaningful_quantiles([783.25, 612.25, 612.0], [0.0, 300.0, 612.0], [4095.0, 250000.0, 4095.0])
     [783.0, 612.0, 612.0]
-    """
-    return meaningful(values, np.minimum(values - lows, highs - values) / 10**_MORE)
-
-
-def meaningful_quantiles(values: Sequence[Any], lows: Sequence[Any], highs: Sequence[Any]) -> list[Any]:
-    """The same of numbers one by one: whole ones stay whole, whatever their size, and none leaves its interval.
-
     >>> meaningful_quantiles([783.25, 2**60 + 44, 2**60 + 5007], [0.0, 2**60 + 31, 2**60], [4095.0, 2**60 + 60, 2**61])
     [783.0, 1152921504606847020, 1152921504606851980]
     """
-    rounded = meaningful_quantile(*(np.array(each, dtype=np.float64) for each in (values, lows, highs)))
+    found, below, above = (np.array(each, dtype=np.float64) for each in (values, lows, highs))
+    rounded = meaningful(found, np.minimum(found - below, above - found) / 10**_MORE)
     return [
         min(max(_whole(old, new, min(old - low, high - old)) if isinstance(old, int) else new, low), high)
         for old, new, low, high in zip(values, rounded.tolist(), lows, highs, strict=True)

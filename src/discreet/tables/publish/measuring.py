@@ -14,10 +14,10 @@ from discreet.curator import Curator
 from discreet.invariant import published, refuse_others
 from discreet.mechanisms.addition import Integers
 from discreet.program import Program
-from discreet.tables.publish.called import called
 from discreet.tables.publish.exactly import level_totals, totals_of
 from discreet.tables.publish.joined import source_of
 from discreet.tables.publish.layout import Layout
+from discreet.tables.publish.naming import called
 from discreet.tables.publish.offering import Offer
 from discreet.tables.publish.paying import refuse_before_declaring, reserve
 

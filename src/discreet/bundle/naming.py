@@ -95,7 +95,7 @@ def _marginals(stored: Mapping[str, Any], schema: Schema) -> dict[Where, list[Ce
 
 
 def _published(stored: Mapping[str, Any]) -> dict[Where, list[Cell]]:
-    """The first list of a publication, by what `tables.publish.called` stored of it."""
+    """The first list of a publication, by what `tables.publish.naming` stored of it."""
     told = stored.get("called")
     if told is None:
         return {}

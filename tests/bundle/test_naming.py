@@ -10,9 +10,9 @@ import pytest
 import clinic
 import discreet
 from discreet.bundle import make
-from discreet.bundle.called import _written, named, names_of
 from discreet.bundle.chart import room_of
 from discreet.bundle.content import content_of
+from discreet.bundle.naming import _written, named, names_of
 from discreet.bundle.reread import schema_of
 from discreet.bundle.verify import verify
 from discreet.charts.bars import MOST, Bar
@@ -235,7 +235,7 @@ def test_releases_that_were_stored_without_names_are_drawn_as_they_are(patients,
 
 
 def test_a_publication_of_too_many_numbers_has_no_names(tmp_path, monkeypatch):
-    monkeypatch.setattr("discreet.tables.publish.called.MOST", 7)  # less than 8 cells of the nation
+    monkeypatch.setattr("discreet.tables.publish.naming.MOST", 7)  # less than 8 cells of the nation
     project = make_census(tmp_path / "p")
     release = project.publish(plan(tmp_path, PLAN), epsilon=1, to=tmp_path / "out").release
     assert names(project, release)[1] == {} and bars(project, release)
