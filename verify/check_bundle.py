@@ -23,7 +23,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # an isolated interpreter does not look beside its script
 from ed25519 import signed
 from measured import Loss, Steps, as_text, converted, loss, norms, ratio, text
-from relation import TRUE, Broken, Open, Relation, unit, whole
+from relation import TRUE, Broken, Open, Relation, persons, unit, whole
 
 MARK, MOST_FILES, MOST_BYTES = b"discreet release bundle 1\n", 2000, 2**28
 STRANGE = (
@@ -135,12 +135,18 @@ class Bundle:
         words = "one row" if is_row else f"all rows of one {' + '.join([person] if type(person) is str else person)}"
         if isinstance(person, dict):
             words = f"all rows of one person of {person['through']}"
-        same(self.proof["unit"], {"is": words, "rows": rows}, "the unit of privacy")
+        named = [persons(table, told) for table, told in self.plan["schemas"].items() if "persons" in told]
+        own = self.plan["schemas"][self.plan["table"]].get("persons", [])
+        same(self.proof["unit"], {"is": words, "rows": rows, "persons": own}, "the unit of privacy")
+        if self.plan.get("unit_changes"):
+            raise Open("the columns that identify people were changed after something was released: no one limit holds")
         same(self.plan["privacy_unit"], words, "the unit of privacy in the plan")
         same(self.plan["version"], self.plan["schemas"][self.plan["table"]]["version"], "the version")
         if len({told["population"] for told in self.plan["schemas"].values()}) != 1:
             raise Broken("the tables are of several populations")
-        return f"{words}, at most {rows} in the declared table"
+        if not is_row and not own:
+            raise Open("an older bundle: it does not say by which columns people are identified")
+        return f"{words}, at most {rows} in the declared table{''.join(named)}"
 
     def question(self) -> str:
         """The digest of the question, which the ledger was charged for, is that of the plan that is derived from."""

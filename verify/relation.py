@@ -6,7 +6,7 @@ Nothing here is told by the proof but what public tables are like, which a bundl
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 from operator import add, mul
 from typing import Any
 
@@ -84,6 +84,30 @@ def unit(declared: Node) -> tuple[bool, int]:
     if rows < 1 or ("person" not in declared and rows != 1):
         raise Broken("the declared number of rows of a person makes no sense")
     return "person" not in declared, rows
+
+
+def listed(names: Any) -> list[Any]:
+    return [names] if type(names) is str else list(names)
+
+
+def persons(table: str, told: Node) -> str:
+    """By which columns the persons of a table are identified: what it declares, and a way that ends at a person."""
+    person, steps = told["declared"].get("person"), told["persons"]
+    through = person if isinstance(person, dict) else {}
+    own = {"person": [] if through else listed(person), "through": through.get("through")}
+    own |= {"table": table, "on": listed(through.get("on", []))}
+    if any(set(step) - {"kinds"} != set(own) for step in steps) or {**steps[0], "kinds": 0} != {**own, "kinds": 0}:
+        raise Broken("the columns that identify people are not the declared ones")
+    if any(str(here["through"]).lower() != there["table"].lower() for here, there in pairwise(steps)):
+        raise Broken("the way from a table to its persons has a gap")
+    last = steps[-1]
+    if (last["through"] is not None and len(steps) > 1) or not (last["person"] or last["through"]):
+        raise Broken("the way from a table to its persons ends at nobody")
+    if last["through"] is not None:
+        raise Open(
+            f"an older version of {table}: it does not say by which columns of {last['through']} people are named"
+        )
+    return f"; in {table} by {' and '.join(last['person'])}"
 
 
 def only(node: Node) -> tuple[str, Any]:

@@ -176,6 +176,7 @@ class Curator:
             analyst=analyst,
             quota=quota,
             key=key,
+            reads=[(read.table, read.number) for read in versions[1:]],
         )
         with deadline.kept() as time_over:
             try:

@@ -14,11 +14,14 @@ from typing import Any
 from discreet.engines.engine import Engine, Trace
 from discreet.engines.fingerprint import fingerprint, shared, trace_of
 from discreet.errors import UsageError
+from discreet.ledger.owning import refuse_other_naming
 from discreet.ledger.records import Version
+from discreet.ledger.state import State
 from discreet.schema.address import DEFAULT, check_address, kind, scheme
 from discreet.schema.file import NAME, ProjectFile, read_table
 from discreet.schema.network import look_like_ends, refuse_elsewhere
 from discreet.schema.schema import Budget, Table, closest
+from discreet.schema.unit_naming import Naming, describe, differ
 
 #: Words for people, and for what tells them apart, as columns are called: patient_id, customerNumber, e-mail.
 _PEOPLE = re.compile(
@@ -119,7 +122,7 @@ def protected(table: Table, others: Iterable[Table]) -> list[str]:
             f"each row of {table.name!r} is protected, for no --ends were given: if a row is an edge between "
             f"{pair[0]!r} and {pair[1]!r} and both are persons, that protects an edge, not a person with all their "
             f"edges. For that, say --ends {','.join(pair)} (take [tables.{table.name}] out of {NAME} and add it again, "
-            "before the first refresh)"
+            "before the first answer)"
         ]
     plain = f"each row of {table.name!r} counts as one person, for no --person was given"
     doubt, column = _doubt([column.name for column in table.schema.columns], others)
@@ -127,29 +130,30 @@ def protected(table: Table, others: Iterable[Table]) -> list[str]:
         return [f"{plain}; where a person has several rows, each row is protected, not each person"]
     return [
         f"{plain}, but {doubt}: if a person can have several rows, say --person {column} (take [tables.{table.name}] "
-        f"out of {NAME} and add it again, before the first refresh): else each row is protected, not each person"
+        f"out of {NAME} and add it again, before the first answer): else each row is protected, not each person"
     ]
 
 
-def rows_for_good(table: Table, others: Iterable[Table], *, begun: bool) -> list[str]:
-    """What the owner should know when the first version of a table of rows is made: that rows are the unit, for good.
+def rows_for_good(table: Table, others: Iterable[Table], *, fixed: bool) -> list[str]:
+    """What the owner should know when the first version of a table of rows is made: that rows are the unit.
 
-    From names alone. begun: something was charged, so that the ledger cannot begin anew.
+    From names alone. fixed: something was released, so that the unit stays.
     """
-    if not table.schema.unit.is_row or begun:
+    if not table.schema.unit.is_row or fixed:
         return []
     if (pair := look_like_ends(column.name for column in table.schema.columns)) is not None:
         return [
-            f"from now on each row of {table.name!r}, which looks like an edge, is protected, not each person at its "
-            f'ends. Before anything is asked, this can be changed: say ends = ["{pair[0]}", "{pair[1]}"] in {NAME} '
-            f"instead of declaring columns, {anew(table.name)}"
+            f"each row of {table.name!r}, which looks like an edge, is protected, not each person at its ends. Until "
+            f'the first answer you can change this: write ends = ["{pair[0]}", "{pair[1]}"] in {NAME} instead of '
+            f"declaring columns, then run discreet refresh {table.name}"
         ]
     doubt, column = _doubt([column.name for column in table.schema.columns], others)
     if not doubt:
         return []
     return [
-        f"from now on each row of {table.name!r} is protected, not each person, but {doubt}. Before anything is asked, "
-        f'this can be changed: say person = "{column}" in {NAME} instead of declaring that column, {anew(table.name)}'
+        f"each row of {table.name!r} is protected, not each person, but {doubt}. Until the first answer you can change "
+        f'this: write person = "{column}" in {NAME} instead of declaring that column, then run discreet refresh '
+        f"{table.name}"
     ]
 
 
@@ -158,20 +162,55 @@ def anew(table: str) -> str:
     return f"take .discreet/ledger.db* and .discreet/tables away, then discreet init and discreet refresh {table}"
 
 
-def refuse_other_unit(table: Table, *, units: Mapping[str, str], begun: bool) -> None:
-    """Refuse a table whose unit is not the one that its population was opened to protect: it stays, for good.
+def refuse_other_unit(table: Table, naming: Naming, *, state: State) -> None:
+    """Refuse a table whose unit is not the one that its population protects, once something was released about it.
 
-    What was answered under it protects no other. While nothing was, the owner may begin anew.
+    What was answered under that one protects no other. While nothing was, the owner corrects it freely.
     """
-    opened = units.get(table.population)
-    if opened is None or opened == ("row" if table.schema.unit.is_row else "person"):
+    unit = state.units.get(table.population)
+    if not state.fixed(table.population) or unit is None:
         return
-    raise UsageError(
-        f"population {table.population!r} was opened to protect each {opened}, for good",
-        hint="declare `person` as before: what was answered protects no other unit"
-        if begun
-        else f"declare `person` as before; or, as nothing was charged yet, {anew(table.name)}",
-    )
+    if unit != ("row" if table.schema.unit.is_row else "person"):
+        raise UsageError(
+            f"population {table.population!r} protects each {unit}, for good: something was released about it",
+            hint="declare `person` as before: what was released protects no other unit",
+        )
+    refuse_other_naming(state, table.population, table.name, naming)
+
+
+def refuse_second_unit(
+    table: Table, naming: Naming, *, folder: Path, state: State, seal: Callable[[str], str], engine: Engine
+) -> None:
+    """Refuse a table that identifies the people of one source otherwise than another table of its population does.
+
+    Guarantee: a source has one kind of person, by whatever names it is declared, so that what its tables lose adds up
+        for the same persons.
+    Because: every table made from it is compared with all others that are not stale; one that corrects itself makes
+        the others stale, which are then compared with it before they can be asked.
+    """
+    own = state.protected.get(table.population)
+    if own is None or (own.conflict(table.name, naming) and not state.fixed(table.population)):
+        return
+    found = engine.at(table.engine).trace(table.source, folder=folder)
+    mine = set(fingerprint(found, seal=seal)["files"])
+    for name, made in state.versions.items():
+        version = made[max(made)]
+        if name == table.name or version.population != table.population or state.stale(version):
+            continue
+        if not differ(_alone(version.naming), _alone(naming)):
+            continue
+        known = _traced(version.schema, folder, engine, beside=table.engine)
+        if mine & set(version.source.get("files", [])) or shared(known, found):
+            raise UsageError(
+                f"{table.name!r} and {name!r} have one source, and identify its people differently: by "
+                f"{describe(naming)}, and by {describe(version.naming)}. One limit cannot hold for both",
+                hint=f"declare the same person in both tables, and refresh {name} if you change it there",
+            )
+
+
+def _alone(naming: Naming) -> Naming:
+    """A naming without the name of the table that it begins at."""
+    return [naming[0] | {"table": ""}, *naming[1:]] if naming else []
 
 
 def _same_people(table: Table, others: Iterable[Table]) -> list[str]:

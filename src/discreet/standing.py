@@ -94,8 +94,15 @@ def standing(table: Table, ledger: Ledger) -> Standing:
         accounting=guarantee(table, ledger).accounting,
         counts=_counts(table.schema.unit, limits, room),
         largest_question=afford.largest_question(room),
-        notes=tuple(doubled(ledger, table.population)),
+        notes=(*doubled(ledger, table.population), *_changed(ledger, table.population)),
     )
+
+
+def _changed(ledger: Ledger, population: str) -> list[str]:
+    """What an older program let change of whom a population protects: its limit holds for nobody's whole history."""
+    unit = ledger.state.protected.get(population)
+    changes = [] if unit is None else unit.changes
+    return [f"no single limit holds: {change}, after something had been released" for change in changes]
 
 
 def _counts(unit: PrivacyUnit, limits: Limits, room: Room) -> int:
@@ -128,7 +135,8 @@ def declared(table: Table) -> Guarantee:
 def grant(table: Table, ledger: Ledger, *, epsilon: object, delta: object = None) -> Guarantee:
     """Raise the limit of a table's population to `epsilon` (and `delta`). An act of the owner."""
     old = guarantee(table, ledger)
-    ledger.declare(table.population, old, unit="row" if table.schema.unit.is_row else "person")
+    if table.population not in ledger.state.accounts:
+        ledger.declare(table.population, old, unit="row" if table.schema.unit.is_row else "person")
     new_delta = old.delta if delta is None else exact.probability(delta, name="delta")
     keys = old.keys if old.delta == 0 else old.keys * new_delta / old.delta
     raised = Guarantee(

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.curator import Curator, Version
-from discreet.declaring import refuse_other_unit, refuse_second_budget
-from discreet.engines.counted import REACHED, reached
+from discreet.declaring import refuse_other_unit, refuse_second_budget, refuse_second_unit
 from discreet.engines.engine import Making, Tables, Trace
 from discreet.engines.fingerprint import fingerprint, shared, trace_of
 from discreet.engines.header import Header
@@ -31,6 +30,7 @@ from discreet.schema.file import DEFAULT_LEDGER, NAME, ProjectFile, plain, read_
 from discreet.schema.network import forgotten_in
 from discreet.schema.path import path_of
 from discreet.schema.schema import Schema, Table
+from discreet.schema.unit_naming import KINDS, REACHED, kinds_of, naming_of, reached
 from discreet.sql.asked import Asked
 from discreet.sql.catalog import Known, PublicTable
 from discreet.standing import declared, difference, guarantee
@@ -214,7 +214,10 @@ class Versions:
         self.ledger.refresh()
         held = self._held(table)
         now = self._fingerprint(table)
-        return held is not None and {key: held.source[key] for key in held.source if key not in (MARK, REACHED)} != now
+        return (
+            held is not None
+            and {key: held.source[key] for key in held.source if key not in (MARK, REACHED, KINDS)} != now
+        )
 
     def made_from(self, file: Path) -> bool:
         """Whether a file that is there is, or is part of, a source of one of the tables."""
@@ -256,13 +259,17 @@ class Versions:
         return self.curator.make(
             table,
             schema=self._declaration(table),
-            source=self._fingerprint(table) | reached(path),
+            source=self._fingerprint(table) | self._persons(table, path),
             base=self.folder,
             guarantee=guarantee(table, self.ledger),
             number=number,
             path=path,
             whose=forgotten_in(table, self.file.tables),
         )
+
+    def _persons(self, table: Table, path: Sequence[Table]) -> dict[str, Any]:
+        """What a version keeps, beside its declaration, of the columns that identify its persons."""
+        return reached(path) | kinds_of((table, *path), lambda step, name: self._header(step).kind_of(name))
 
     def _make_first(self, table: Table) -> None:
         """Make the first version inside somebody's question (version 1, or the next after a rollback).
@@ -310,7 +317,12 @@ class Versions:
     def _check_population(self, table: Table) -> None:
         """Refuse what the ledger would refuse, before a source is read and in more words."""
         self.refuse_second_budget(table)
-        refuse_other_unit(table, units=self.ledger.state.units, begun=self.begun)
+        state = self.ledger.state
+        naming = naming_of(table.name, self._declaration(table), self._persons(table, path_of(table, self.file.tables)))
+        refuse_other_unit(table, naming, state=state)
+        refuse_second_unit(
+            table, naming, folder=self.folder, state=state, seal=self.ledger.seal, engine=self.curator.engine
+        )
 
     def refuse_second_budget(self, table: Table) -> None:
         """Refuse a table whose people the ledger knows under another population."""

@@ -148,7 +148,7 @@ def test_a_rho_is_told_in_epsilon_first(world):
     epsilon = epsilon_from_rho(rho, delta)
     assert Fraction(99, 100) < epsilon <= 1 and delta == Fraction(1, 20000)  # what was asked for
     words = (
-        "In other words: this release alone is at most epsilon 1 with delta 5e-05, and all that is ever released about "
+        "In other words: this release alone is at most epsilon 1 with delta 5e-05. All that is ever released about "
         "these people, this included, stays within epsilon 90 with delta 0.0001."
     )
     assert words in page and page.index(words) < page.index("claim-variant")

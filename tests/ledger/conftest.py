@@ -9,6 +9,7 @@ import pytest
 
 from collect.database import server
 from discreet.ledger.where import Address
+from ledger.ledgers import Copies
 
 #: Tests of what a ledger does, whatever it lies in, run on both. The rest are about SQLite's file.
 BOTH = {"test_ledger", "test_steps", "test_rows", "test_invariants"}
@@ -54,3 +55,8 @@ def path(request: pytest.FixtureRequest, tmp_path: Path, state_folder: Path):
     if getattr(request, "param", "sqlite") == "postgres":
         return request.getfixturevalue("address")
     return tmp_path / "project" / ".discreet" / "ledger.db"
+
+
+@pytest.fixture
+def copies(path: Path, state_folder: Path, tmp_path: Path):
+    return Copies(path, state_folder, tmp_path / "copies")

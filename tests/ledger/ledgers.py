@@ -110,3 +110,20 @@ def restore(address: Address, rows: dict[str, list[tuple]]) -> None:
 def copy_folder(folder: Path, to: Path) -> None:
     shutil.rmtree(to, ignore_errors=True)
     shutil.copytree(folder, to)
+
+
+class Copies:
+    """Copies of a closed ledger and of its state folder, by name."""
+
+    def __init__(self, path: Path, state: Path, folder: Path) -> None:
+        self.path, self.state, self.folder = path, state, folder
+
+    def take(self, name: str) -> None:
+        copy_ledger(self.path, self.folder / name / "ledger.db")
+        copy_folder(self.state, self.folder / name / "state")
+
+    def restore_ledger(self, name: str) -> None:
+        copy_ledger(self.folder / name / "ledger.db", self.path)
+
+    def restore_state(self, name: str) -> None:
+        copy_folder(self.folder / name / "state", self.state)

@@ -11,32 +11,10 @@ from discreet.ledger import gap, repair
 from discreet.ledger.anchor import AnchorMissing
 from discreet.ledger.journal import Journal
 from discreet.ledger.ledger import Ledger
-from ledger.ledgers import ask, copy_folder, copy_ledger, gaussian, guarantee, laplace, make, people
+from ledger.ledgers import Copies, ask, gaussian, guarantee, laplace, make, people
 from ledger.test_edits import cut_tail, tampering
 
 SMALL = Fraction(1, 10**6)
-
-
-@pytest.fixture
-def copies(path: Path, state_folder: Path, tmp_path: Path):
-    return Copies(path, state_folder, tmp_path / "copies")
-
-
-class Copies:
-    """Copies of a closed ledger and of its state folder, by name."""
-
-    def __init__(self, path: Path, state: Path, folder: Path) -> None:
-        self.path, self.state, self.folder = path, state, folder
-
-    def take(self, name: str) -> None:
-        copy_ledger(self.path, self.folder / name / "ledger.db")
-        copy_folder(self.state, self.folder / name / "state")
-
-    def restore_ledger(self, name: str) -> None:
-        copy_ledger(self.folder / name / "ledger.db", self.path)
-
-    def restore_state(self, name: str) -> None:
-        copy_folder(self.folder / name / "state", self.state)
 
 
 def spent(ledger: Ledger, population: str = "patients") -> Fraction:
@@ -199,7 +177,7 @@ def test_a_forgotten_population_protects_whom_it_was_opened_to_protect(path: Pat
     repair.acknowledge(path)
     for _ in range(2):  # told by the gap's row from then on
         with Ledger.open(path) as ledger:
-            with pytest.raises(UsageError, match="was opened to protect each person, for good"):
+            with pytest.raises(UsageError, match="protects each person, for good"):
                 ledger.declare("staff", guarantee(5), unit="row")
             ledger.declare("staff", guarantee(5), unit="person")
             assert ledger.state.units == {"patients": "row", "staff": "person"}

@@ -70,6 +70,9 @@ PLANS = [
     ("as of an earlier row", "rows: count", at("as_of", to=1), "ledger"),
     ("another version", "rows: count", at("schemas", "patients", "version", to=2), "sensitivity"),
     ("two populations", "persons: person join", at("schemas", "stays", "population", to="others"), "unit"),
+    ("people by another column", "persons: count", at("schemas", "visits", "persons", 0, "person", to=["ward"]), "unit"),
+    ("people of another kind", "persons: count", at("schemas", "visits", "persons", 0, "kinds", to=["integer"]), "unit"),
+    ("people at the end of no way", "persons: count", at("schemas", "visits", "persons", to=lambda told: told + told), "unit"),
     ("another unit in words", "persons: count", at("privacy_unit", to="one row"), "unit"),
 ]  # fmt: skip
 

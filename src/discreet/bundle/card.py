@@ -15,6 +15,7 @@ from discreet.bundle.claims import ZCDP, parameters
 from discreet.bundle.content import Content, explained
 from discreet.bundle.networks import Limit, limit_of
 from discreet.bundle.reread import schema_of
+from discreet.schema.unit_naming import describe
 
 _PRODUCTS = {"model": "Synthetic data"}
 _FILTERS = {
@@ -114,11 +115,20 @@ def _loss(content: Content) -> dict[str, Any]:
         "privacy_unit": claims["privacy_unit"],
         "privacy_unit_description": _adjacency(content),
         "privacy_parameters": parameters(claims),
-        "privacy_parameters_description": f"{_own(content)} All that is ever released about these people, this "
-        f"included, stays within ({whole}), which was the limit at row {content.as_of} of the ledger; by then, in the "
-        f"worst case over people, epsilon {exact.show(content.spent, up=True)} was spent. A limit that is raised "
-        "later opens a further filter on top.",
+        "privacy_parameters_description": f"{_own(content)} {_always(content, f'({whole})')}, which was the limit at "
+        f"row {content.as_of} of the ledger; by then, in the worst case over people, epsilon "
+        f"{exact.show(content.spent, up=True)} was spent. A limit that is raised later opens a further filter on top.",
     }
+
+
+def _always(content: Content, limit: str) -> str:
+    """What the limit promises; nothing to one person whose unit was changed after something was released."""
+    if content.unit_changes:
+        return (
+            f"No single limit holds for all releases about these people: {'; '.join(content.unit_changes)}, after "
+            f"something had been released. The releases of each unit alone stay within {limit}"
+        )
+    return f"All that is ever released about these people, this included, stays within {limit}"
 
 
 def in_words(content: Content) -> str:
@@ -132,13 +142,13 @@ def in_words(content: Content) -> str:
     if claims["variant"] != ZCDP:
         return ""
     limit = f"epsilon {exact.show(guarantee.epsilon)} with delta {exact.show(guarantee.delta)}"
-    always = f"all that is ever released about these people, this included, stays within {limit}"
+    always = _always(content, limit)
     if not guarantee.delta_rho:
         return f"In other words: {always}."
     epsilon = epsilon_from_rho(exact.read(claims["rho"]), guarantee.delta_rho)
     delta = guarantee.delta_rho + exact.read(claims["delta"])
     alone = f"at most epsilon {exact.show(epsilon, up=True)} with delta {exact.show(delta, up=True)}"
-    return f"In other words: this release alone is {alone}, and {always}."
+    return f"In other words: this release alone is {alone}. {always}."
 
 
 def _own(content: Content) -> str:
@@ -158,12 +168,20 @@ def _adjacency(content: Content) -> str:
     if content.doubled:
         return (
             f"Two tables are neighbours if one comes from the other by changing {unit} and both have the same exact "
-            f"totals. Whether somebody is in the table is not protected.{bound}"
+            f"totals. Whether somebody is in the table is not protected.{_identified(content)}{bound}"
         )
     return (
         f"Two tables are neighbours if one comes from the other by adding or removing {unit}; the number of units "
-        f"is not public.{bound}"
+        f"is not public.{_identified(content)}{bound}"
     )
+
+
+def _identified(content: Content) -> str:
+    """By which columns people are identified, in the release's own table first. The ledger keeps it, for good."""
+    order = sorted(content.schemas, key=lambda table: (table != content.table, table))
+    named = [(table, content.schemas[table].get("persons")) for table in order]
+    words = [f"in {table!r} by {describe(naming)}" for table, naming in named if naming]
+    return f" People are identified {', '.join(words)}." if words else ""
 
 
 def _bound(content: Content) -> str:

@@ -53,7 +53,8 @@ class Content:
     event: of its own charge. made_by: all that made its numbers, earlier releases that it is read with included.
     doubled: exact totals of these people were published. publics: the tables that it reads and does not protect.
     as_of: the last row that is told of. steps: of a program, the events that the ledger holds of them, in their order.
-    derivation: why an answer moves as little as it does; see `proof`.
+    derivation: why an answer moves as little as it does; see `proof`. unit_changes: what an older program let change of
+    whom the population protects, after something was released.
     """
 
     release: str
@@ -81,6 +82,7 @@ class Content:
     about: About
     steps: tuple[Mapping[str, Any], ...] = ()
     derivation: Mapping[str, Any] | None = None
+    unit_changes: tuple[str, ...] = ()
 
     @property
     def made_by(self) -> events.Event:
@@ -117,6 +119,7 @@ class Content:
             "table": self.table,
             "version": self.version,
             "privacy_unit": self.unit_words,
+            "unit_changes": list(self.unit_changes),
             "day": self.day,
             "event": events.to_data(self.event),
             "explanation": explained(self.made_by, person=self.unit),
@@ -181,6 +184,7 @@ def content_of(project: Project, release: str, about: About | None = None, *, as
         ledger=_committed(ledger, release, entry) | {"as_of": as_of},
         about=about or About(),
         steps=tuple(_step(entry) for entry in entries if entry.kind == "step" and entry.data()["id"] == release),
+        unit_changes=tuple(then.protected[charge.population].changes),
     )
     return _told(project, found)
 
@@ -307,7 +311,8 @@ def _changes(entry: Entry, population: str) -> bool:
 
 def _version(state: State, table: str, number: int) -> dict[str, Any]:
     held = state.version(table, number)
-    return {"version": number, "population": held.population, "declared": _declared(held.schema)}
+    persons = {"persons": held.naming} if held.naming else {}
+    return {"version": number, "population": held.population, "declared": _declared(held.schema), **persons}
 
 
 def _declared(schema: Mapping[str, Any]) -> dict[str, Any]:

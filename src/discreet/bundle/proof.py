@@ -1,6 +1,6 @@
 """The proof that a bundle carries: `proof.json`, which `verify/` derives again without us.
 
-    unit        whose presence is hidden, and how many rows they have at most
+    unit        whose presence is hidden, how many rows they have at most, and the columns that identify persons
     question    what was measured, as the ledger's digest of the question has it
     relation    node by node, how many rows one unit can own; publics: what public tables are said to be
     measured    every noisy vector: sensitivities, law, event, and where its numbers stand
@@ -45,7 +45,11 @@ def proof_of(
         "format": FORMAT,
         "release": release,
         "kind": plan["kind"],
-        "unit": {"is": plan["privacy_unit"], "rows": schema.unit.rows},
+        "unit": {
+            "is": plan["privacy_unit"],
+            "rows": schema.unit.rows,
+            "persons": plan["schemas"][plan["table"]].get("persons", []),
+        },
         "losses": {id_: _data(events.loss(event)) for id_, event in {release: own, **earlier}.items()},
         "total": _data(loss_of(event_of(own, release, payloads), doubled=plan["doubled"])),
         "doubled": plan["doubled"],

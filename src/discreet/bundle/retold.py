@@ -47,6 +47,7 @@ def retold(plan: Mapping[str, Any], sheets: tuple[Sheet, ...], ledger: Mapping[s
         publics=networks.publics_of(stored) if plan["kind"] in networks.KINDS else (),
         ledger=ledger,
         about=About.from_data(plan["about"]),
+        unit_changes=tuple(plan.get("unit_changes", ())),
     )
 
 

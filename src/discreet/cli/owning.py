@@ -117,4 +117,4 @@ def _for_good(project: Project, name: str) -> list[str]:
 
     table = project.table(name)
     others = [other for other in project.file.tables.values() if other.name != table.name]
-    return rows_for_good(table, others, begun=project.versions.begun)
+    return rows_for_good(table, others, fixed=project.ledger.refresh().fixed(table.population))

@@ -23,7 +23,7 @@ import hashlib
 import json
 import os
 import secrets
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -36,13 +36,8 @@ from discreet.engines.engine import ExactPersons
 from discreet.engines.keyed import TAG_BYTES
 from discreet.engines.stored import new_file
 from discreet.errors import LedgerFault, UsageError
-from discreet.schema.schema import Table
-from discreet.schema.unit import PrivacyUnit
 
 Seal = Callable[[str], str]
-
-#: Under which a version says through which tables its persons were reached when it was made.
-REACHED = "reached"
 
 FOLDER = "streams"
 _ENDING = ".counted"
@@ -88,19 +83,6 @@ class Counted:
             exact_counts=np.concatenate([counts, grown[first]]),
             exact_steps=(*self.exact_steps, int(grown.sum())),
         )
-
-
-def naming(table: str, unit: PrivacyUnit) -> dict[str, Any]:
-    """How a table names its persons, or the table that does, as data."""
-    return {"table": table, "person": list(unit.person), "through": unit.through, "on": list(unit.on)}
-
-
-def reached(path: Sequence[Table]) -> dict[str, Any]:
-    """What a version keeps of the tables on the way to its persons: nothing where it names them itself.
-
-    A declaration may change and change back; who the persons of a version are does not change with it.
-    """
-    return {REACHED: [naming(step.name, step.schema.unit) for step in path]} if path else {}
 
 
 @contextmanager

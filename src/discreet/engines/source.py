@@ -101,7 +101,8 @@ def _parquet(source: str, files: tuple[Path, ...]) -> Source:
                 f"{source}: {file.name} and {files[0].name} do not have the same columns and types",
                 hint="write them alike, or declare two tables",
             )
-    return Source(shown=source, files=files, kind="parquet", names=tuple(first.names))
+    types = tuple(str(type_) for type_ in first.types)
+    return Source(shown=source, files=files, kind="parquet", names=tuple(first.names), types=types)
 
 
 def _csv(source: str, files: tuple[Path, ...]) -> Source:

@@ -21,8 +21,9 @@ Because: payments are plain sums, every price rounded up to a whole unit; the he
     are those of the forgotten ones, and are added to what the restored ledger knows. An anchor that was written
     before payments were kept tells of nobody: then every quota counts as used up until the owner grants.
 
-And whom each population protects: a ledger from before a population was opened would else let it be opened for rows,
-where persons were promised. (An anchor that was written before units were kept tells of none.)
+And whom each population protects, and by which columns: a ledger from before a population was opened would else let it
+be opened for rows, or for visits, where patients were promised. (An anchor that was written before these were kept
+tells of none.)
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ def gap_body(state: State, common: State, head: Head, *, cause: str) -> dict[str
         "cause": cause,
         "head": {"seq": head.seq, "digest": head.digest},
         "guarantees": {},
-        "units": {name: unit for name, unit in head.totals.get("units", {}).items() if name not in state.units},
+        "units": {name: unit for name, unit in head.totals.get("units", {}).items() if _forgot(state, name, unit)},
+        "protected": head.totals.get("protected", {}),
         "sealed": {},
         "charges": [],
         "versions": {
@@ -72,6 +74,11 @@ def gap_body(state: State, common: State, head: Head, *, cause: str) -> dict[str
         if "paid" not in totals or totals.get("payers_unknown"):
             body["payers_unknown"].append(name)
     return body
+
+
+def _forgot(state: State, population: str, unit: str) -> bool:
+    """Whether a restored ledger knows of no unit, or of one that was corrected after it: nothing is charged there."""
+    return state.units.get(population) != unit and not state.fixed(population)
 
 
 def repaid(totals: dict[str, Any], common: Account | None) -> Iterator[tuple[str, int]]:

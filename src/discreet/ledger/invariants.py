@@ -12,6 +12,7 @@ from discreet.ledger.account import Account
 from discreet.ledger.chain import new_id
 from discreet.ledger.checked import readable
 from discreet.ledger.journal import Journal
+from discreet.ledger.owning import refuse_stale
 from discreet.ledger.refusal import not_twice
 from discreet.ledger.state import State
 
@@ -36,6 +37,7 @@ def declare(journal: Journal, state: State, table: str, version: int, *, words: 
             f"table {table!r} is locked: too many charged questions on it could not be completed",
             hint="the owner looks into it, then discreet ledger acknowledge",
         )
+    refuse_stale(state, table, version)
     refuse_too_much(account)
     id_ = f"i-{new_id()}"
     body = {"id": id_, "population": population, "table": table, "version": version}

@@ -28,6 +28,7 @@ from discreet.ledger.booking import decision_data
 from discreet.ledger.chain import Entry, new_id
 from discreet.ledger.checked import check_event, json_object, readable, region_data
 from discreet.ledger.journal import Journal
+from discreet.ledger.owning import refuse_stale
 from discreet.ledger.records import Charge, Reservation, Step
 from discreet.ledger.refusal import ChargedBefore, check_quota, refusal
 from discreet.ledger.repair import Repaired, Report
@@ -197,12 +198,14 @@ class Ledger:
         once: bool = False,
         stream: dict[str, Any] | None = None,
         key: str | None = None,
+        reads: Sequence[tuple[str, int]] = (),
     ) -> Charge:
         """Charge an event to a population, or refuse. When this returns, the charge is on the disk.
 
         `quota`: the most that this analyst may have paid in all, by the prices of their questions. `once`: a
         reservation for the same question that can go on is returned, and not charged again. `stream`: the map whose
         rows this pays for. `key`: a digest of who asked for it, and how; refused where something was charged under it.
+        `reads`: the versions of other tables that the question joins; refused where one of them is stale.
 
         Guarantee: after every charge that returns, the accepted history satisfies the two-filter rule; and one key
             was charged once at most.
@@ -231,6 +234,8 @@ class Ledger:
                 return self.state.charges[held.id]
             if key is not None and key in self.state.keys:
                 raise ChargedBefore(self.state.keys[key])
+            for read in reads:
+                refuse_stale(self.state, *read)
             account = self._chargeable(population, table, version)
             if stream is not None:
                 body["stream"] = rows.checked(self.state, table, event, stream)
@@ -255,6 +260,7 @@ class Ledger:
     def _chargeable(self, population: str, table: str, version: int) -> Account:
         if self.state.version(table, version).population != population:
             raise UsageError(f"table {table!r} does not belong to population {population!r}")
+        refuse_stale(self.state, table, version)
         if self.state.locked(table):
             raise LedgerLocked(
                 f"table {table!r} is locked: too many charged questions on it could not be completed",

@@ -11,19 +11,20 @@ from discreet.ledger.account import check_rise
 from discreet.ledger.checked import readable
 from discreet.ledger.journal import Journal
 from discreet.ledger.state import State
+from discreet.schema.unit_naming import Naming, describe, naming_of
 
 
 def declare(
     journal: Journal, state: State, population: str, guarantee: Guarantee, *, unit: Literal["row", "person"]
 ) -> None:
-    """Open an account, or find it as it was opened."""
+    """Open an account, or find it as it was opened; while nothing was released, its unit may be corrected."""
     name, data = readable(population, what="a population's name"), guarantee.to_data()
     known = state.accounts.get(name)
     if known is None:
         journal.append("population", {"population": name, "guarantee": data, "unit": unit})
-    elif state.units.get(name, unit) != unit:
+    elif state.units.get(name, unit) != unit and state.fixed(name):
         raise UsageError(
-            f"population {name!r} was opened to protect each {state.units[name]}, for good",
+            f"population {name!r} protects each {state.units[name]}, for good: something was released about it",
             hint="declare `person` as before",
         )
     elif known.guarantee.to_data() != data:
@@ -31,6 +32,8 @@ def declare(
             f"population {name!r} is declared already, with another budget",
             hint="discreet budget grant raises a limit",
         )
+    elif state.units.get(name, unit) != unit:
+        journal.append("population", {"population": name, "guarantee": data, "unit": unit})
 
 
 def grant(journal: Journal, state: State, population: str, guarantee: Guarantee) -> None:
@@ -60,8 +63,35 @@ def add_version(
         raise UsageError(f"version {number} of {table!r} was not the next one: it would be {following}")
     if forgotten is not None and set(state.tombstones(forgotten[0])) - set(forgotten[1]):
         raise UsageError(f"somebody was forgotten in {table!r} while it was made", hint=f"discreet refresh {table}")
+    refuse_other_naming(state, population, table, naming_of(table, body["schema"], body["source"]))
     journal.append("version", {**body, "version": following})
     return following
+
+
+def refuse_other_naming(state: State, population: str, table: str, naming: Naming) -> None:
+    """Refuse a version that identifies people otherwise than before, once something was released about them."""
+    unit = state.protected.get(population)
+    other = None if unit is None or not state.fixed(population) else unit.conflict(table, naming)
+    if unit is None or other is None:
+        return
+    by = describe(unit.namings[other])
+    raise UsageError(
+        f"{other!r} identifies people by {by}, for good: something was released about population {population!r}, and "
+        "its limit is a promise to these people",
+        hint="declare `person` as before; what its columns are called, and their types, must stay. rows_per_person may "
+        "change",
+    )
+
+
+def refuse_stale(state: State, table: str, version: int) -> None:
+    """Refuse to read a version that identifies people by what was corrected since it was made."""
+    made = state.version(table, version)
+    if state.stale(made):
+        raise UsageError(
+            f"version {version} of {table!r} identifies people by {describe(made.naming)}, which was corrected since, "
+            "in this table or in another one of its population",
+            hint=f"the owner runs discreet refresh {table}",
+        )
 
 
 def forget(journal: Journal, state: State, tables: Sequence[str], tag: bytes, *, key: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from discreet.accounting.events import Gaussian, Laplace, Loss, Reserved
 from discreet.accounting.filter import Cost
 from discreet.ledger.account import Key
+from discreet.schema.unit_naming import Naming, naming_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +23,12 @@ class Version:
     source: dict[str, Any]
     file: str
     time: str
+    seq: int = 0
+
+    @property
+    def naming(self) -> Naming:
+        """By which columns it identifies persons; see `protected_unit`."""
+        return naming_of(self.table, self.schema, self.source)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

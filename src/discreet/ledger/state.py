@@ -22,7 +22,9 @@ from discreet.exact import EPSILON_UNITS
 from discreet.ledger.account import Account
 from discreet.ledger.booking import account_totals, book, cost_of, price_of
 from discreet.ledger.chain import START, Entry, Kind, canonical
+from discreet.ledger.protected_unit import ProtectedUnit
 from discreet.ledger.records import Charge, Invariant, Reservation, Row, Step, Stored, Stream, Touched, Version
+from discreet.schema.unit_naming import Naming
 
 FORMAT = 1
 
@@ -54,6 +56,7 @@ class State:
     failures: dict[str, int] = field(default_factory=dict)
     healed: dict[str, int] = field(default_factory=dict)
     units: dict[str, str] = field(default_factory=dict)
+    protected: dict[str, ProtectedUnit] = field(default_factory=dict)
     forgotten: dict[str, dict[str, str]] = field(default_factory=dict)
     reservations: dict[str, Reservation] = field(default_factory=dict)
     steps: dict[str, Step] = field(default_factory=dict)
@@ -147,6 +150,7 @@ class State:
         return {
             "populations": {name: account_totals(account) for name, account in self.accounts.items()},
             "units": dict(self.units),
+            "protected": {name: dict(unit.namings) for name, unit in self.protected.items()},
             "versions": dict(self.largest),
             "owners": dict(self.owners),
             "forgotten": {table: dict(tags) for table, tags in self.forgotten.items()},
@@ -196,12 +200,35 @@ class State:
         return Touched()
 
     def _population(self, body: dict[str, Any], entry: Entry) -> Touched:
-        name = body["population"]
-        if name in self.accounts or body["unit"] not in UNITS:
+        name, guarantee = body["population"], Guarantee.from_data(body["guarantee"])
+        if body["unit"] not in UNITS or (name in self.accounts and not self._may_correct(body, guarantee)):
             raise ValueError("declared twice, or a unit that is unknown")
-        self.accounts[name] = Account(name=name, guarantee=Guarantee.from_data(body["guarantee"]), seq=entry.seq)
+        if name in self.accounts:
+            self.protected[name] = ProtectedUnit(corrected=entry.seq)
+        else:
+            self.accounts[name] = Account(name=name, guarantee=guarantee, seq=entry.seq)
         self.units[name] = body["unit"]
         return Touched(populations=(name,))
+
+    def _may_correct(self, body: dict[str, Any], guarantee: Guarantee) -> bool:
+        """Whether a population may be declared again, to protect another unit: nothing was released about it."""
+        name = body["population"]
+        other = self.units.get(name) != body["unit"]
+        return other and not self.fixed(name) and self.accounts[name].guarantee == guarantee
+
+    def fixed(self, population: str) -> bool:
+        """Whether whom a population protects stays for good: something was released, or somebody forgotten."""
+        account = self.accounts.get(population)
+        if account is None:
+            return False
+        if account.charges or account.invariant or account.sealed is not None:
+            return True
+        return any(self.forgotten.get(table) for table, owner in self.owners.items() if owner == population)
+
+    def stale(self, version: Version) -> bool:
+        """Whether a version names its persons by what was corrected since it was made."""
+        unit = self.protected.get(version.population, ProtectedUnit())
+        return unit.stale(version.table, version.naming, row=version.seq)
 
     def _grant(self, body: dict[str, Any], entry: Entry) -> Touched:
         account = self.accounts[body["population"]]
@@ -216,7 +243,7 @@ class State:
             raise ValueError("a version out of order, or of nobody")
         if self.owners.setdefault(table, population) != population:
             raise ValueError("a table that changes its population")
-        self.versions.setdefault(table, {})[number] = Version(
+        version = self.versions.setdefault(table, {})[number] = Version(
             table=table,
             number=number,
             population=population,
@@ -224,9 +251,15 @@ class State:
             source=body["source"],
             file=body["file"],
             time=entry.time,
+            seq=entry.seq,
         )
+        self._protect(population, table, version.naming, row=entry.seq, version=number)
         self.largest[table] = number
         return Touched()
+
+    def _protect(self, population: str, table: str, naming: Naming, *, row: int, version: int | None = None) -> None:
+        unit = self.protected.setdefault(population, ProtectedUnit())
+        unit.enter(table, naming, row=row, fixed=self.fixed(population), version=version)
 
     def _charge(self, body: dict[str, Any], entry: Entry) -> Touched:
         version = self.version(body["table"], body["version"])
@@ -338,8 +371,13 @@ class State:
         for name, data in body["guarantees"].items():
             self._adopt_guarantee(name, Guarantee.from_data(data))
         for name, unit in body.get("units", {}).items():
-            if name not in self.accounts or unit not in UNITS or self.units.setdefault(name, unit) != unit:
+            kept = self.units.get(name, unit) == unit or not self.fixed(name)
+            if name not in self.accounts or unit not in UNITS or not kept:
                 raise ValueError("a unit that is unknown, or another one than was promised")
+            self.units[name] = unit
+        for name, namings in body.get("protected", {}).items():
+            for table, naming in namings.items():
+                self._protect(name, str(table), list(naming), row=entry.seq)
         for name, data in body["sealed"].items():
             self.accounts[name].seal(Guarantee.from_data(data))
         for part in body["charges"]:

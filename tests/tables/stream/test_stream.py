@@ -18,7 +18,7 @@ from discreet.tables.stream.counters import opened
 from discreet.tables.stream.root import Root
 from discreet.tables.stream.row import Row
 from discreet.tables.stream.tree import Tree
-from tables.stream.visits import grow, make, state, write
+from tables.stream.visits import as_an_older_program, grow, make, state, write
 
 MANY = {f"p{number}": 1 + number % 4 for number in range(40)}
 
@@ -212,12 +212,16 @@ def test_forgetting_that_broke_off_counts_nobody_twice(project, monkeypatch):
     assert len(state(project, stream).exact_counts) == before - 1
 
 
-def test_another_person_is_another_stream(project, tmp_path):
+def test_another_person_is_another_stream(project, tmp_path, monkeypatch):
+    """In a ledger whose older program let the person change: today the refresh is refused."""
     stream = started(project)
     stream.next()
     text = (tmp_path / "discreet.toml").read_text()
     (tmp_path / "discreet.toml").write_text(text.replace('person = "id"', 'person = "email"'))
     again = discreet.open(tmp_path)
+    with pytest.raises(UsageError, match="identifies people by id"):
+        again.refresh("visits")
+    as_an_older_program(monkeypatch)
     again.refresh("visits")
     found = verbs.stream(again, "visits", "daily")[0]
     with pytest.raises(UsageError, match="is not the same"):

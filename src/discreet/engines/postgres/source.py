@@ -114,7 +114,15 @@ def find(session: Session, source: str) -> Source:
     _check_readable(session, source, relation, oid)
     columns = _columns(session, oid)
     names = tuple(column.name for column in columns)
-    return Source(shown=source, names=names, oid=oid, relation=relation, columns=columns, lockable=kind != "m")
+    return Source(
+        shown=source,
+        names=names,
+        types=tuple(column.type for column in columns),
+        oid=oid,
+        relation=relation,
+        columns=columns,
+        lockable=kind != "m",
+    )
 
 
 def _own(source: str) -> UsageError:

@@ -183,7 +183,8 @@ def _parquet(source: str, listed: Callable[[], tuple[Entry, ...]]) -> Source:
             )
     schema, old = first
     readings = tuple(of_arrow(field.type, shown=str(field.type), old_timestamp=field.name in old) for field in schema)
-    return Source(shown=source, names=tuple(schema.names), readings=readings, files=files, listed=listed)
+    types = tuple(each.shown for each in readings)
+    return Source(shown=source, names=tuple(schema.names), types=types, readings=readings, files=files, listed=listed)
 
 
 def _old_timestamps(file: Any) -> frozenset[str]:
@@ -264,4 +265,5 @@ def _provider(source: str, session: Session) -> str:
 
 def _of_schema(source: str, schema: Any, **more: Any) -> Source:
     readings = tuple(of_spark(field) for field in schema.fields)
-    return Source(shown=source, names=tuple(field.name for field in schema.fields), readings=readings, **more)
+    names, types = tuple(field.name for field in schema.fields), tuple(each.shown for each in readings)
+    return Source(shown=source, names=names, types=types, readings=readings, **more)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from discreet.curator import Curator, Version
-from discreet.engines.counted import REACHED, naming
 from discreet.errors import UsageError
+from discreet.schema.unit_naming import REACHED, step_of
 
 
 def whose_of(version: Version, curator: Curator) -> list[dict[str, Any]]:
@@ -17,7 +17,7 @@ def whose_of(version: Version, curator: Curator) -> list[dict[str, Any]]:
         file cannot say it: it may have been changed, and changed back, around a refresh.
     """
     unit = version.schema.unit
-    own = naming(version.table, unit)
+    own = step_of(version.table, unit)
     if unit.through is None:
         return [own]
     path = curator.ledger.refresh().version(version.table, version.number).source.get(REACHED)
