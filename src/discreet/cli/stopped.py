@@ -69,6 +69,19 @@ def charged(words: list[str], *, since: str) -> str:
         return _UNKNOWN
 
 
+def way_back(words: list[str]) -> str:
+    """How to have again what could not be printed. Whatever was charged is stored."""
+    if any(" ".join(words[:size]) in FREE for size in (1, 2)):
+        return "the same command again, with another output"
+    if words[:1] == ["again"]:
+        return "discreet query with its question, which shows both together, free"
+    if words[:1] == ["bounds"] and "--report" not in words:
+        return "discreet.toml has what was found"
+    left_out = [flag for flag in ("--fresh", "--next") if flag in words]
+    without = f" without {' and '.join(left_out)}" if left_out else ""
+    return f"the same command{without}, with another output: what is stored is free"
+
+
 def _told(folder: Path, since: str) -> str:
     """What the ledger holds since then; another's charge of the same moments is told, too."""
     import discreet
