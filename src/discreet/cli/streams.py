@@ -118,10 +118,10 @@ def write_lines(parts: list[Any]) -> None:
         console.print(RichText(part) if isinstance(part, str) else part)
 
 
-def say(text: str) -> None:
+def say(text: str, *, end: str = "\n") -> None:
     """Print a line on standard error. Where that is gone there is nobody to tell, and the work goes on."""
     try:
-        print(text, file=sys.stderr, flush=True)
+        print(text, end=end, file=sys.stderr, flush=True)
     except OSError:
         silence(sys.stderr)
 
