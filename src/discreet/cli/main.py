@@ -48,6 +48,7 @@ from discreet.cli.serve import serve
 from discreet.cli.survey import survey_app
 from discreet.cli.synth import synth_app
 from discreet.errors import BudgetExceeded, DiscreetError, Refused, UsageError
+from discreet.ledger.receipts import collected
 
 if TYPE_CHECKING:
     from discreet.api import Project
@@ -277,14 +278,20 @@ def call(words: list[str]) -> int:
     streams.prepare()
     if words in (["--version"], ["-V"]):
         words = ["version"]
-    as_json, begun = "--json" in words, stopped.now()
+    as_json = "--json" in words
+    with collected() as receipts:
+        return _called(words, receipts, as_json=as_json)
+
+
+def _called(words: list[str], receipts: list[str], *, as_json: bool) -> int:
+    """Run a verb, and tell what stopped it. `receipts`: the charges that it asked for."""
     try:
         with stopped.by_keyboard() as stop:
             code = _unless_stopped(stop, words)
         with streams.delivered():  # what a verb printed by itself
             pass
     except streams.OutputLost as problem:
-        charges = stopped.charged(words, since=begun)
+        charges = stopped.charged(words, receipts)
         streams.say(f"{problem.reason}{charges}\n  try: {stopped.way_back(words)}")
         return problem.exit_code
     except DiscreetError as problem:
@@ -308,7 +315,7 @@ def call(words: list[str]) -> int:
     except Exception as problem:  # a defect of ours: its text could hold anything, so it is not shown
         if os.environ.get("DISCREET_DEBUG"):
             raise
-        charges = stopped.charged(words, since=begun)
+        charges = stopped.charged(words, receipts)
         defect = DiscreetError(
             f"something went wrong that should not have ({type(problem).__name__}){charges}",
             hint="DISCREET_DEBUG=1 shows the owner where",
@@ -316,7 +323,7 @@ def call(words: list[str]) -> int:
         show.failure(defect, failure_data(defect), as_json=as_json)
         return defect.exit_code
     if code == STOPPED:
-        streams.say(f"stopped{stopped.charged(words, since=begun)}")
+        streams.say(f"stopped{stopped.charged(words, receipts)}")
     return code if isinstance(code, int) else 0
 
 

@@ -19,7 +19,6 @@ from discreet.errors import DiscreetError, UsageError
 if TYPE_CHECKING:  # a wrong flag should not have to wait for numpy and an engine
     from discreet.api import Forgotten, Project, Standing
     from discreet.engines.engine import Making
-    from discreet.ledger.chain import Entry
     from discreet.ledger.repair import Repaired, Report
     from discreet.release import Release, Spending
     from discreet.schema.schema import Table
@@ -314,21 +313,6 @@ def repaired(done: Repaired, project: Project) -> tuple[dict[str, Any], str]:
         lines.append(f"the whole budget counts as spent for: {', '.join(done.lost)}; discreet budget grant opens more")
     data = {"charged": list(done.charged), "unlocked": list(done.unlocked), "lost": list(done.lost)}
     return data, "\n".join(lines) or "nothing was forgotten, and nothing is locked"
-
-
-def entry_data(found: Iterable[Entry]) -> list[dict[str, Any]]:
-    """Entries as JSON data."""
-    return [
-        {
-            "seq": one.seq,
-            "time": one.time,
-            "kind": one.kind,
-            "body": one.data(),
-            "digest": one.digest,
-            "mac": one.mac,
-        }
-        for one in found
-    ]
 
 
 def entries(found: list[dict[str, Any]]) -> RichTable:

@@ -22,6 +22,7 @@ class Version:
     source: dict[str, Any]
     file: str
     time: str
+    seq: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
