@@ -32,7 +32,9 @@ def text() -> str:
         OPENING,
         "## Events\n",
         table(("event", "fields", "what it is, and what it costs"), [_event(*each) for each in kinds().items()]),
-        "## Rows of the ledger\n\nEach row holds the digest of the one before it. `discreet ledger show` lists them.\n",
+        "## Rows of the ledger\n\nEach row holds the digest of the one before it, and a time in whole seconds. "
+        "An answer, a failure and a step have the time of their charge: their own would tell how long counting took. "
+        "`discreet ledger show` lists them.\n",
         table(("row", "what it says"), [(code(name), rows[name]) for name in rows]),
     )
 

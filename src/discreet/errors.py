@@ -73,6 +73,10 @@ class UsageError(DiscreetError):
     exit_code = 2
 
 
+class MissingPackage(UsageError):
+    """Something needs a package that is not installed. The hint says how to get it."""
+
+
 class ProjectError(UsageError):
     """There is no project here, or its discreet.toml cannot be read."""
 

@@ -245,10 +245,10 @@ def _catalogs(charge: Charge, versions: Versions) -> Iterator[Catalog]:
     """
     now = {name: known for name, known in versions.catalog().items() if known.public is not None}
     own = versions.ledger.state.version(charge.table, charge.version)
-    for latest in (charge.time, None):
+    for latest in (charge.seq, None):
         known = dict(now)
         for made in versions.ledger.state.versions.values():
-            held = [one for one in made.values() if latest is None or one.time <= latest]
+            held = [one for one in made.values() if latest is None or one.seq < latest]
             if held:
                 newest = max(held, key=lambda one: one.number)
                 known[newest.table] = _known(newest)

@@ -70,7 +70,7 @@ def test_what_should_stand_and_does_not_is_said(listed):
         )
         assert listed.withstood(found) == share
         assert listed.falls_too(found) is falls
-        assert ("FALLS TOO" in "".join(_lines([(listed, found)], None))) is falls
+        assert ("FALLS TOO" in "".join(_lines([(listed, found)], []))) is falls
         assert ("falls too" in page([(listed, found)], version="0")) is falls
 
 

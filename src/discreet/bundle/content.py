@@ -276,12 +276,12 @@ def _meant(
 
     Which versions of other tables it joined is in the digest of the question, so only the right ones are taken.
     """
-    charged = state.charges[found.release].time
+    charged = state.charges[found.release].seq
     for latest in (charged, None):
         every = {
             name: _version(state, name, max(numbers))
             for name, made in state.versions.items()
-            if (numbers := [number for number, held in made.items() if latest is None or held.time <= latest])
+            if (numbers := [number for number, held in made.items() if latest is None or held.seq < latest])
         } | dict(found.schemas)
         try:
             return every, reread.asked_of(measurement, reread.catalog_of(every, publics), question=found.question)

@@ -13,6 +13,7 @@ from rich.text import Text as RichText
 
 from discreet import exact
 from discreet.cli import show
+from discreet.cli.flags import has_place
 
 if TYPE_CHECKING:
     from discreet.answers.bounds import Bias, Bought
@@ -39,10 +40,13 @@ def bounds(
     """Buy rows_per_person, bounds and values privately and write them down. Charged."""
     import discreet
     from discreet.errors import UsageError
+    from discreet.schema.file import NAME
 
     found = discreet.open(project)
     if report and delta is not None:
         raise UsageError("--report needs no delta", hint="leave it out")
+    if not report:
+        has_place(found.folder / NAME)
     more: dict[str, Any] = {"epsilon": epsilon, "cells": cells, "for_epsilon": for_epsilon}
     with show.progress("asking"):
         if report:

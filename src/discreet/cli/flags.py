@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -73,16 +75,28 @@ def two_ends(told: str | None) -> tuple[str, str] | None:
 
 def has_place(path: Path) -> None:
     """Refuse an output that cannot be written where it should be: told before the work, and before any charge."""
-    folder = path.resolve().parent
-    if path.is_dir():
-        raise UsageError(f"{str(path)!r} cannot be written: it is a folder")
-    if not folder.is_dir():
-        raise UsageError(f"{str(path)!r} cannot be written: there is no folder {folder.name!r}")
     try:
-        with tempfile.TemporaryFile(dir=folder):
-            return
+        folder = path.resolve().parent
+        if path.is_dir():
+            raise UsageError(f"{str(path)!r} cannot be written: it is a folder")
+        if not folder.is_dir():
+            raise UsageError(f"{str(path)!r} cannot be written: there is no folder {folder.name!r}")
+        _try(path, folder)
     except OSError as problem:
-        raise UsageError(f"{str(path)!r} cannot be written: {problem.strerror}") from None
+        raise UsageError(f"{str(path)[:200]!r} cannot be written: {problem.strerror}") from None
+
+
+def _try(path: Path, folder: Path) -> None:
+    """Open an output, and a file beside it, as those who write it whole will. Nothing is left, nothing changed."""
+    if path.exists() and not path.is_file():  # a pipe or a device: opening it may wait for its reader
+        if not os.access(path, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return
+    there = path.exists()
+    with path.open("ab"), tempfile.TemporaryFile(dir=folder):
+        pass
+    if not there:
+        path.unlink()
 
 
 def writable(path: Path | None, project: Project) -> None:

@@ -38,8 +38,10 @@ def verify(project: Folder = HERE, as_json: Json = False) -> None:
 def show_ledger(project: Folder = HERE, as_json: Json = False) -> None:
     """List the entries."""
     import discreet
+    from discreet.ledger.listing import listed
 
-    entries = show.entry_data(discreet.open(project).ledger.entries())
+    ledger = discreet.open(project).ledger
+    entries = listed(ledger.entries(), ledger.state)
     show.out({"entries": entries}, show.entries(entries), as_json=as_json)
 
 
@@ -51,10 +53,11 @@ def export(
 ) -> None:
     """Write the entries out as JSON lines."""
     import discreet
+    from discreet.ledger.listing import listed
 
     found = discreet.open(project)
     writable(file, found)
-    entries = show.entry_data(found.ledger.entries())
+    entries = listed(found.ledger.entries(), found.ledger.state)
     try:
         file.write_text("".join(json.dumps(entry, sort_keys=True) + "\n" for entry in entries), encoding="utf-8")
     except OSError as problem:

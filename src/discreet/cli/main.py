@@ -1,22 +1,21 @@
 """The command line: parses, calls the facade, prints. No arithmetic, no SQL.
 
 Exit codes: 0 answered; 2 wrong usage; 3 refused; 4 budget exceeded; 5 ledger or store fault;
-6 the charged query could not be completed.
+6 the charged query could not be completed; 130 stopped by the keyboard; 141 whoever read the output went away.
 """
 
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from discreet import __version__
-from discreet.cli import show, stopped
+from discreet.cli import show, stopped, streams
 from discreet.cli.anonymize import anonymize
 from discreet.cli.attacks import attack_app
 from discreet.cli.audit import audit
@@ -49,6 +48,7 @@ from discreet.cli.serve import serve
 from discreet.cli.survey import survey_app
 from discreet.cli.synth import synth_app
 from discreet.errors import BudgetExceeded, DiscreetError, Refused, UsageError
+from discreet.ledger.receipts import collected
 
 if TYPE_CHECKING:
     from discreet.api import Project
@@ -72,6 +72,8 @@ app.add_typer(graph_app, name="graph")
 
 #: Stopped by the keyboard, as shells count it.
 STOPPED = 130
+#: Whoever read standard output closed it, as shells count it.
+READER_GONE = 141
 #: The root of what the parser raises; typer shows only its leaves.
 _WRONG_USAGE: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
@@ -273,18 +275,32 @@ def _noted(project: Project) -> Iterator[None]:
 
 def call(words: list[str]) -> int:
     """Run the command line; return the exit code."""
+    streams.prepare()
     if words in (["--version"], ["-V"]):
         words = ["version"]
-    as_json, begun = "--json" in words, stopped.now()
+    as_json = "--json" in words
+    with collected() as receipts:
+        return _called(words, receipts, as_json=as_json)
+
+
+def _called(words: list[str], receipts: list[str], *, as_json: bool) -> int:
+    """Run a verb, and tell what stopped it. `receipts`: the charges that it asked for."""
     try:
         with stopped.by_keyboard() as stop:
             code = _unless_stopped(stop, words)
+        with streams.delivered():  # what a verb printed by itself
+            pass
+    except streams.OutputLost as problem:
+        charges = stopped.charged(words, receipts)
+        streams.say(f"{problem.reason}{charges}\n  try: {stopped.way_back(words)}")
+        return problem.exit_code
     except DiscreetError as problem:
         show.failure(problem, failure_data(problem), as_json=as_json)
         return problem.exit_code
     except _WRONG_USAGE as problem:
         if not words or words in _GROUPS:  # no verb: the message is the help text
-            print(problem.format_message())
+            with suppress(streams.OutputLost, streams.ReaderGone), streams.delivered():
+                print(problem.format_message())
             return 2
         wrong = UsageError(
             problem.format_message().strip() or "a verb is missing",
@@ -294,12 +310,12 @@ def call(words: list[str]) -> int:
         return 2
     except (KeyboardInterrupt, typer.Abort):
         code = STOPPED
-    except BrokenPipeError:
-        return 141
+    except streams.ReaderGone:
+        return READER_GONE
     except Exception as problem:  # a defect of ours: its text could hold anything, so it is not shown
         if os.environ.get("DISCREET_DEBUG"):
             raise
-        charges = stopped.charged(words, since=begun)
+        charges = stopped.charged(words, receipts)
         defect = DiscreetError(
             f"something went wrong that should not have ({type(problem).__name__}){charges}",
             hint="DISCREET_DEBUG=1 shows the owner where",
@@ -307,7 +323,7 @@ def call(words: list[str]) -> int:
         show.failure(defect, failure_data(defect), as_json=as_json)
         return defect.exit_code
     if code == STOPPED:
-        print(f"stopped{stopped.charged(words, since=begun)}", file=sys.stderr)
+        streams.say(f"stopped{stopped.charged(words, receipts)}")
     return code if isinstance(code, int) else 0
 
 

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from discreet.cli import show
 from discreet.cli.digits import telling
-from discreet.cli.flags import HERE, Analyst, Confidence, Epsilon, Folder, Json
+from discreet.cli.flags import HERE, Analyst, Confidence, Epsilon, Folder, Json, has_place
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
@@ -82,34 +82,30 @@ def _check_folder(folder: Path | None, project: Project) -> None:
     """Refuse, before anything is charged, a folder that cannot take the files."""
     if folder is None:
         return
-    if project.holds(folder) or (folder.exists() and not folder.is_dir()):
-        raise UsageError(f"{str(folder)!r} cannot take the tables", hint="name a new folder, or an empty one")
-    if folder.is_dir() and any(folder.iterdir()):
-        raise UsageError(f"the folder {str(folder)!r} is not empty", hint="name a new one")
-    if not folder.resolve().parent.is_dir():
-        above = folder.resolve().parent.name
-        raise UsageError(f"{str(folder)!r} cannot be made: there is no folder {above!r} to make it in")
     try:
+        if project.holds(folder) or (folder.exists() and not folder.is_dir()):
+            raise UsageError(f"{str(folder)!r} cannot take the tables", hint="name a new folder, or an empty one")
+        if folder.is_dir() and any(folder.iterdir()):
+            raise UsageError(f"the folder {str(folder)!r} is not empty", hint="name a new one")
+        if not folder.resolve().parent.is_dir():
+            above = folder.resolve().parent.name
+            raise UsageError(f"{str(folder)!r} cannot be made: there is no folder {above!r} to make it in")
         folder.mkdir(exist_ok=True)
     except OSError as problem:
-        raise UsageError(f"{str(folder)!r} cannot be made: {problem.strerror}") from None
+        raise UsageError(f"{str(folder)[:200]!r} cannot be made: {problem.strerror}") from None
+    has_place(folder / "001.csv")
 
 
 def _write(made: Marginals, folder: Path, *, whole: bool) -> None:
     """A CSV file for each table: its columns, the number of rows, and between what the exact one lies."""
     for number, marginal in enumerate(made, start=1):
         plain = "-".join(re.sub(r"[^A-Za-z0-9_]+", "_", name) for name in marginal.columns)[:80]
-        try:
-            with (folder / f"{number:03}-{plain}.csv").open("w", newline="", encoding="utf-8") as file:
-                lines = writing.writer(file)
-                lines.writerow(marginal.header)
-                for *labels, value, (low, high) in marginal.rows(whole=whole):
-                    lines.writerow([*labels, *telling(value, low, high)])
-        except OSError as problem:
-            raise UsageError(
-                f"the tables are stored, but could not be written: {problem.strerror}",
-                hint="ask again with another folder; the stored release is free",
-            ) from None
+        path = folder / f"{number:03}-{plain}.csv"
+        with show.writing("the tables are"), path.open("w", newline="", encoding="utf-8") as file:
+            lines = writing.writer(file)
+            lines.writerow(marginal.header)
+            for *labels, value, (low, high) in marginal.rows(whole=whole):
+                lines.writerow([*labels, *telling(value, low, high)])
 
 
 def _planned(priced: Priced) -> list[str]:

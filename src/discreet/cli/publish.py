@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet import exact
-from discreet.cli import show
+from discreet.cli import show, streams
 from discreet.cli.flags import HERE, Analyst, Confidence, Epsilon, Folder, Json
 from discreet.errors import UsageError
 
@@ -135,10 +135,9 @@ def _published(made: Published, to: Path, project: Project) -> tuple[dict[str, A
 @contextmanager
 def _progress() -> Iterator[Callable[[str, float], None]]:
     """A bar on stderr, where that is a terminal."""
-    from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    console = Console(stderr=True)
+    console = streams.progress_console()
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("publishing", total=1.0)

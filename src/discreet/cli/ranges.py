@@ -130,13 +130,10 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _write(path: Path, column: str, rows: list[list[Any]]) -> None:
-    try:
-        with path.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow([f"{column}_low", f"{column}_high", "rows", "rows_low", "rows_high"])
-            writer.writerows([low, high, value, *ends] for low, high, value, ends in rows)
-    except OSError as problem:
-        raise UsageError(f"cannot write {str(path)!r}: {problem.strerror}") from None
+    with show.writing("the answer is"), path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow([f"{column}_low", f"{column}_high", "rows", "rows_low", "rows_high"])
+        writer.writerows([low, high, value, *ends] for low, high, value, ends in rows)
 
 
 def _plan_words(quoted: Quote) -> list[str]:

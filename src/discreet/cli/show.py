@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
-from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text as RichText
 
 from discreet import exact
+from discreet.cli import streams
 from discreet.errors import DiscreetError, UsageError
 
 if TYPE_CHECKING:  # a wrong flag should not have to wait for numpy and an engine
     from discreet.api import Forgotten, Project, Standing
     from discreet.engines.engine import Making
-    from discreet.ledger.chain import Entry
     from discreet.ledger.repair import Repaired, Report
     from discreet.release import Release, Spending
     from discreet.schema.schema import Table
@@ -32,38 +29,26 @@ MOST_ROWS = 60
 
 def out(data: Mapping[str, Any], text: str | RichTable | list[Any], *, as_json: bool) -> None:
     """Print one of the two."""
-    if as_json:
-        print(json.dumps(data, ensure_ascii=False))
-        return
-    if not _can_print("±…"):
-        sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
-    width = None if sys.stdout.isatty() else 200  # a pipe is no narrow terminal
-    console = Console(highlight=False, soft_wrap=True, width=width)
-    for part in text if isinstance(text, list) else [text]:
-        console.print(RichText(part) if isinstance(part, str) else part)
-
-
-def _can_print(letters: str) -> bool:
-    """Whether the terminal's encoding has these letters; an answer that was paid for must be shown all the same."""
-    try:
-        letters.encode(sys.stdout.encoding or "utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
+    with streams.delivered():
+        if as_json:
+            streams.write_json(data)
+        else:
+            streams.write_lines(text if isinstance(text, list) else [text])
 
 
 def notes(told: list[str]) -> None:
     """Owner's notes, on stderr."""
     for note in dict.fromkeys(told):
-        print(f"note: {note}", file=sys.stderr)
+        streams.say(f"note: {note}")
 
 
 def failure(problem: DiscreetError, data: Mapping[str, Any], *, as_json: bool) -> None:
     """An error: as JSON on stdout, or as sentences on stderr."""
-    if as_json:
-        print(json.dumps(data, ensure_ascii=False))
-    else:
-        print(f"{type(problem).__name__}: {problem.told()}", file=sys.stderr)
+    if not as_json:
+        streams.say(f"{type(problem).__name__}: {problem.told()}")
+        return
+    with suppress(streams.OutputLost, streams.ReaderGone), streams.delivered():
+        streams.write_json(data)
 
 
 @contextmanager
@@ -75,7 +60,7 @@ def progress(words: str, *, engines: Iterable[str] = ()) -> Iterator[None]:
     from discreet.schema.address import kind
 
     starts = any(kind(address) == "spark" for address in engines)
-    with Console(stderr=True).status(f"{words}; Spark starts first, which takes a while" if starts else words):
+    with streams.progress_console().status(f"{words}; Spark starts first, which takes a while" if starts else words):
         yield
 
 
@@ -330,21 +315,6 @@ def repaired(done: Repaired, project: Project) -> tuple[dict[str, Any], str]:
     return data, "\n".join(lines) or "nothing was forgotten, and nothing is locked"
 
 
-def entry_data(found: Iterable[Entry]) -> list[dict[str, Any]]:
-    """Entries as JSON data."""
-    return [
-        {
-            "seq": one.seq,
-            "time": one.time,
-            "kind": one.kind,
-            "body": one.data(),
-            "digest": one.digest,
-            "mac": one.mac,
-        }
-        for one in found
-    ]
-
-
 def entries(found: list[dict[str, Any]]) -> RichTable:
     """The ledger's entries for people."""
     table = RichTable(box=None, pad_edge=False, header_style="bold")
@@ -363,7 +333,7 @@ def entries(found: list[dict[str, Any]]) -> RichTable:
 
 def save(release: Release, *, csv: Path | None, parquet: Path | None) -> None:
     """Write an answer's rows to files."""
-    try:
+    with writing("the answer is"):
         if csv is not None:
             import pyarrow.csv
 
@@ -372,8 +342,15 @@ def save(release: Release, *, csv: Path | None, parquet: Path | None) -> None:
             import pyarrow.parquet
 
             pyarrow.parquet.write_table(release.to_arrow(), parquet)
+
+
+@contextmanager
+def writing(subject: str) -> Iterator[None]:
+    """Files of what was charged are written inside; one that cannot be is told with the way to have it again."""
+    try:
+        yield
     except OSError as problem:
         raise UsageError(
-            f"the answer is stored, but could not be written: {problem.strerror or problem}",
-            hint="ask again with another file; the stored answer is free",
+            f"{subject} stored, but could not be written: {problem.strerror or problem}",
+            hint="the same command with another file, without --fresh and --next, is free",
         ) from None

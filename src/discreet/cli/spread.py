@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli import show
+from discreet.cli import show, streams
 from discreet.cli.flags import (
     HERE,
     Analyst,
@@ -196,10 +196,9 @@ def _curve_words(made: GraphModel, found: Spread) -> list[str]:
 @contextmanager
 def _progress() -> Iterator[Callable[[str, float], None]]:
     """A bar on stderr, where that is a terminal."""
-    from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    console = Console(stderr=True)
+    console = streams.progress_console()
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("spreading", total=1.0)

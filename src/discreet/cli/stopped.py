@@ -10,7 +10,6 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
@@ -54,28 +53,36 @@ def by_keyboard() -> Iterator[Stop]:
         signal.signal(signal.SIGINT, before)
 
 
-def now() -> str:
-    """The time, as the ledger writes it."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-
-
-def charged(words: list[str], *, since: str) -> str:
+def charged(words: list[str], receipts: list[str]) -> str:
     """What has become of charges; nothing for a verb that never charges."""
     if any(" ".join(words[:size]) in FREE for size in (1, 2)):
         return ""
     try:
-        return _UNKNOWN if words[:1] and words[0] in _MORE else _told(_folder(words), since)
+        return _UNKNOWN if words[:1] and words[0] in _MORE else _told(_folder(words), receipts)
     except (DiscreetError, OSError, KeyboardInterrupt):  # who presses it twice is in a hurry
         return _UNKNOWN
 
 
-def _told(folder: Path, since: str) -> str:
-    """What the ledger holds since then; another's charge of the same moments is told, too."""
+def way_back(words: list[str]) -> str:
+    """How to have again what could not be printed. Whatever was charged is stored."""
+    if any(" ".join(words[:size]) in FREE for size in (1, 2)):
+        return "the same command again, with another output"
+    if words[:1] == ["again"]:
+        return "discreet query with its question, which shows both together, free"
+    if words[:1] == ["bounds"] and "--report" not in words:
+        return "discreet.toml has what was found"
+    left_out = [flag for flag in ("--fresh", "--next") if flag in words]
+    without = f" without {' and '.join(left_out)}" if left_out else ""
+    return f"the same command{without}, with another output: what is stored is free"
+
+
+def _told(folder: Path, receipts: list[str]) -> str:
+    """Which of the charges that were asked for the ledger holds."""
     import discreet
 
     project = discreet.open(folder)
     state = project.ledger.refresh()
-    found = [charge for charge in state.charges.values() if charge.time >= since]
+    found = [state.charges[id_] for id_ in receipts if id_ in state.charges]
     if not found:
         return "; nothing was charged"
     each = [f"epsilon {exact.show(charge.price, up=True)} for {charge.id}" for charge in found]

@@ -152,13 +152,10 @@ def _shown(one: Estimate) -> str:
 
 
 def _write(path: Path, rows: list[dict[str, Any]]) -> None:
-    try:
-        with path.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(["step", "label", "count", "count_low", "count_high", "total", "total_low", "total_high"])
-            for row in rows:
-                count = telling(row["count"], *row["count_interval"])
-                total = telling(row["total"], *row["total_interval"])
-                writer.writerow([row["step"], row["label"], *count, *total])
-    except OSError as problem:
-        raise UsageError(f"cannot write {str(path)!r}: {problem.strerror}") from None
+    with show.writing("every step is"), path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["step", "label", "count", "count_low", "count_high", "total", "total_low", "total_high"])
+        for row in rows:
+            count = telling(row["count"], *row["count_interval"])
+            total = telling(row["total"], *row["total_interval"])
+            writer.writerow([row["step"], row["label"], *count, *total])

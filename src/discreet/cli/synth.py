@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet import exact
-from discreet.cli import show
+from discreet.cli import show, streams
 from discreet.cli.flags import HERE, Analyst, Epsilon, Folder, Json, has_place, writable
 from discreet.errors import UsageError
 
@@ -73,9 +73,11 @@ def fit(
             fresh=fresh,
             progress=tell,
         )
-    saved = keep(found.folder, made)
+    with _charged("the model is fitted, charged and stored; the same fit again is free"):
+        saved = keep(found.folder, made)
     if output is not None:
-        _save(made, output, saved)
+        with _charged(f"the model is fitted, charged and kept as {saved}, but {output}"):
+            made.save(output)
     data, text = _fitted(made, output or saved)
     show.out(data, text, as_json=as_json)
 
@@ -106,8 +108,8 @@ def sample(
         show.out({"model": str(source), "columns": found.column_names, "rows": rows}, "", as_json=True)
         return
     if output is None:
-        print(told, file=sys.stderr)
-        with suppress(BrokenPipeError):
+        streams.say(told)
+        with streams.delivered():
             write_rows(made, sys.stdout.buffer, n=n, given=wanted, seed=seed)
         return
     with show.progress("sampling"):
@@ -138,7 +140,8 @@ def inspect(
 
     report = inspected(made, comparison=comparison)
     if html is not None:
-        html.write_text(report.page(), encoding="utf-8")
+        with show.writing("the comparison is" if comparison is not None else "the model is"):
+            html.write_text(report.page(), encoding="utf-8")
     text = "\n".join(report.lines()) + (f"\nwrote {html}" if html is not None else "")
     show.out(report.to_data(), text, as_json=as_json)
 
@@ -202,22 +205,22 @@ def _pairs(texts: list[str]) -> dict[str, str | None]:
     return found
 
 
-def _save(model: Model, output: Path, kept: Path) -> None:
-    """The model at the owner's own place, too. It is charged and kept by now, and a failure says so."""
+@contextmanager
+def _charged(standing: str) -> Iterator[None]:
+    """A file of what is charged by now: a failure to write it says so."""
     try:
-        model.save(output)
+        yield
     except (OSError, UsageError) as problem:
-        told = problem.reason if isinstance(problem, UsageError) else str(problem.strerror)
-        raise UsageError(f"the model is fitted, charged and kept as {kept}, but {output}: {told}") from None
+        reason = problem.reason if isinstance(problem, UsageError) else str(problem.strerror)
+        raise UsageError(f"{standing}: {reason}") from None
 
 
 @contextmanager
 def _progress() -> Iterator[Any]:
     """A bar on stderr, where that is a terminal."""
-    from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    console = Console(stderr=True)
+    console = streams.progress_console()
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("fitting", total=1.0)

@@ -1,9 +1,8 @@
 """The ledger's rows for people: what each says, without anything exact and without persons.
 
-Owners see when each row was written, its digest and whole body; they can read the ledger's file. Others see times to
-the minute, and only of rows that no count comes before in their own question: an answer's time, or its digest, from
-which the time can be tried out, would tell how long counting took. That somebody was forgotten is told to owners
-alone.
+Owners see when each row was written, to the second, its digest and whole body. Others see times to the minute, and only
+of rows that no count comes before in their own question: an answer's time, or its digest, from which the time can be
+tried out, would tell how long counting took. That somebody was forgotten is told to owners alone.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from typing import Any
 
 from discreet import exact
 from discreet.ledger.chain import Entry
+from discreet.ledger.listing import listed, shown_digest, shown_time
 from discreet.ledger.state import State
 
 #: Rows whose minute may be told.
@@ -26,24 +26,24 @@ def line(entry: Entry, state: State, *, owner: bool) -> dict[str, Any]:
     """A row as JSON data."""
     body = entry.data()
     hidden = entry.kind == _HIDDEN and not owner
-    charge = state.charges.get(str(body.get("id", "")).partition(".")[0])
+    charge = state.charge_of(body)
     table = body.get("table") or (charge.table if charge is not None else None)
     found = {
         "row": entry.seq,
         "kind": "owner" if hidden else entry.kind,
-        "time": _time(entry, owner=owner),
+        "time": _time(entry, state, owner=owner),
         "table": None if hidden else table,
         "analyst": body.get("analyst") or (charge.analyst if charge is not None else None),
         "release": charge.id if charge is not None else None,
         "epsilon": exact.as_float(exact.read(body["price"]), up=True) if entry.kind == "charge" else None,
         "words": "an act of the owner" if hidden else words(entry.kind, body),
     }
-    return found | ({"digest": entry.digest} if owner else {})
+    return found | ({"digest": shown_digest(entry, state)} if owner else {})
 
 
-def _time(entry: Entry, *, owner: bool) -> str | None:
+def _time(entry: Entry, state: State, *, owner: bool) -> str | None:
     if owner:
-        return f"{entry.time[:19]}Z"
+        return f"{shown_time(entry, state)[:19]}Z"
     return f"{entry.time[:16]}Z" if entry.kind in TIMED else None
 
 
@@ -98,11 +98,4 @@ def whole(entry: Entry, state: State, *, owner: bool) -> dict[str, Any]:
     """A row for a file: to owners as `discreet ledger export` writes it, to others as it is shown."""
     if not owner:
         return line(entry, state, owner=False)
-    return {
-        "seq": entry.seq,
-        "time": entry.time,
-        "kind": entry.kind,
-        "body": entry.data(),
-        "digest": entry.digest,
-        "mac": entry.mac,
-    }
+    return listed([entry], state)[0]

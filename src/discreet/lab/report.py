@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from discreet.errors import MissingPackage
 from discreet.lab.evidence import Evidence, percent, sureness
 from discreet.lab.pictures import COLOURS
 from discreet.lab.registry import Listed
@@ -13,6 +14,8 @@ from discreet.synth.inspect.words import safe
 
 #: An attack, and what it found.
 Found = tuple[Listed, Evidence]
+#: An attack that did not run, and what it lacks.
+LeftOut = tuple[Listed, MissingPackage]
 
 _MORE = """
 .verdict { display: inline-block; padding: .05rem .6rem; border-radius: 1rem; font-size: .8125rem; font-weight: 600;
@@ -42,7 +45,7 @@ ul.story { padding-left: 1.1rem; }
 """
 
 
-def page(found: Sequence[Found], *, version: str) -> str:
+def page(found: Sequence[Found], *, version: str, left_out: Sequence[LeftOut] = ()) -> str:
     """The whole page. Everything in it that comes from data is escaped; pictures are drawn by this package alone."""
     body = "".join(_section(listed, evidence) for listed, evidence in found)
     broken = sum(evidence.breaks for _, evidence in found)
@@ -63,13 +66,19 @@ def page(found: Sequence[Found], *, version: str) -> str:
 {safe(version)} in {seconds:.0f} seconds of computing. {broken} of them do surely better than chance or, where a
 guarantee was claimed, than it allows.</p>
 <p class="quiet">Nobody here is real. Each attack runs on your own files, too: the command stands beside it.</p>
-</header>
+{"".join(map(_left_out, left_out))}</header>
 <main><section aria-label="All attacks">{_overview(found)}</section>{body}</main>
 <footer><p>“Surely” is at each attack's own confidence, given with its interval. An attack that fails proves nothing: a
 better one may come. A guarantee holds against all of them.</p></footer>
 </body>
 </html>
 """
+
+
+def _left_out(one: LeftOut) -> str:
+    listed, problem = one
+    why = f"{safe(problem.reason)} ({safe(problem.hint)})"
+    return f"<p><strong>Left out:</strong> {safe(listed.title)}, because {why}.</p>\n"
 
 
 def _overview(found: Sequence[Found]) -> str:

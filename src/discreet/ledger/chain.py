@@ -23,6 +23,10 @@ Kind = Literal[
 ]  # fmt: skip
 KINDS: frozenset[str] = frozenset(get_args(Kind))
 
+#: Entries that follow a charge when counting has ended, or while it goes on. They have the charge's time: the moment
+#: at which one is written would tell how long counting took.
+FOLLOWING: frozenset[Kind] = frozenset({"answer", "failure", "step"})
+
 #: What the first entry names as the digest before it.
 START = "0" * 64
 
@@ -76,9 +80,18 @@ def mac(key: bytes, digest: str) -> str:
     return hmac.digest(key, b"entry " + digest.encode("utf-8", "surrogateescape"), "sha256").hex()
 
 
-def link(*, seq: int, kind: Kind, body: dict[str, Any], previous: str, key: bytes) -> Entry:
-    """A new entry after the one whose digest is `previous`, at the time of now."""
-    time = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+def to_the_second(time: str) -> str:
+    """A time without what is finer than a second: the difference of two would tell how long counting took.
+
+    >>> to_the_second("2026-01-31T10:20:30.987654Z")
+    '2026-01-31T10:20:30.000000Z'
+    """
+    return f"{time[:19]}.000000Z"
+
+
+def link(*, seq: int, kind: Kind, body: dict[str, Any], previous: str, key: bytes, time: str | None = None) -> Entry:
+    """A new entry after the one whose digest is `previous`, at this time, else now. Kept to the second."""
+    time = to_the_second(datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ") if time is None else time)
     text = canonical(body)
     found = digest(seq=seq, time=time, kind=kind, body=text, previous=previous)
     return Entry(seq=seq, time=time, kind=kind, body=text, previous=previous, digest=found, mac=mac(key, found))

@@ -139,8 +139,14 @@ class Journal:
         """Append one entry; at most one in a section or act: in a file a crash is never more than one behind."""
         if self._pending:
             raise RuntimeError("two entries in one section")
+        charge = self.state.charge_of(body) if kind in chain.FOLLOWING else None
         entry = chain.link(
-            seq=self.state.seq + 1, kind=kind, body=body, previous=self.state.digest, key=self.anchor.key
+            seq=self.state.seq + 1,
+            kind=kind,
+            body=body,
+            previous=self.state.digest,
+            key=self.anchor.key,
+            time=None if charge is None else charge.time,
         )
         self._pending = True
         touched = self.state.apply(entry)

@@ -22,7 +22,7 @@ from discreet.accounting.guarantee import Guarantee, Limits
 from discreet.accounting.region import Region
 from discreet.errors import LedgerLocked, UsageError
 from discreet.exact import MAX_QUESTION_EPSILON
-from discreet.ledger import invariants, owning, payloads, repair, rows, steps
+from discreet.ledger import invariants, owning, payloads, receipts, repair, rows, steps
 from discreet.ledger.account import Account, Room, Standing
 from discreet.ledger.booking import decision_data
 from discreet.ledger.chain import Entry, new_id
@@ -244,6 +244,7 @@ class Ledger:
             decision = account.decide((table, version), region=region, cost=cost)
             if not decision.accepted:
                 raise refusal(account, cost, decision)
+            receipts.note(id_)
             self._journal.append("charge", {**body, **keyed, "decision": decision_data(decision)})
             return self.state.charges[id_]
 

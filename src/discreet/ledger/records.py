@@ -23,7 +23,7 @@ class Version:
     source: dict[str, Any]
     file: str
     time: str
-    seq: int = 0
+    seq: int
 
     @property
     def naming(self) -> Naming:

@@ -8,7 +8,7 @@ an entry or raises; it reads no clock, no file and no data.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, assert_never, cast
@@ -21,7 +21,7 @@ from discreet.errors import DiscreetError, LedgerFault, UsageError
 from discreet.exact import EPSILON_UNITS
 from discreet.ledger.account import Account
 from discreet.ledger.booking import account_totals, book, cost_of, price_of
-from discreet.ledger.chain import START, Entry, Kind, canonical
+from discreet.ledger.chain import START, Entry, Kind, canonical, to_the_second
 from discreet.ledger.protected_unit import ProtectedUnit
 from discreet.ledger.records import Charge, Invariant, Reservation, Row, Step, Stored, Stream, Touched, Version
 from discreet.schema.unit_naming import Naming
@@ -63,6 +63,8 @@ class State:
     invariants: dict[str, Invariant] = field(default_factory=dict)
     streams: dict[str, Stream] = field(default_factory=dict)
     keys: dict[str, str] = field(default_factory=dict)
+    #: Whether a row has a time finer than a second, as earlier versions wrote them.
+    fine_times: bool = False
 
     @property
     def seq(self) -> int:
@@ -83,7 +85,12 @@ class State:
         except (KeyError, TypeError, ValueError, AttributeError, DiscreetError) as fault:
             raise LedgerFault(f"row {entry.seq} of the ledger makes no sense ({entry.kind})") from fault
         self.digests.append(entry.digest)
+        self.fine_times = self.fine_times or entry.time != to_the_second(entry.time)
         return touched
+
+    def charge_of(self, body: Mapping[str, Any]) -> Charge | None:
+        """The charge that a row belongs to: by its id, or by that of the step it is about."""
+        return self.charges.get(str(body.get("id", "")).partition(".")[0])
 
     def account(self, population: str) -> Account:
         """The account of a declared population."""

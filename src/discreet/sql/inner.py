@@ -131,9 +131,11 @@ class Subqueries:
             if isinstance(inner, exp.Column) and scope.is_person(inner):
                 person[inner.name.lower()] = node.alias_or_name.lower()
                 continue
+            self._refuse_as_person(node, scope)
             found = reader.typed(inner)
             column = scope.named(inner).column if isinstance(inner, exp.Column) else None
             self._add(names, Named(name=self._name(node), typed=found, column=column), node)
+        self._apart(names, person, tree)
         whole = {"": _whole_person(relation, person)}
         return replace(relation, names={"": names}, person=whole, merged=frozenset())
 
@@ -163,9 +165,11 @@ class Subqueries:
             if isinstance(inner, exp.Column) and scope.is_person(inner):
                 person_names[inner.name.lower()] = node.alias_or_name.lower()
                 continue
+            self._refuse_as_person(node, scope)
             # A key is still the column, with the bins declared for it.
             column = scope.named(inner).column if isinstance(inner, exp.Column) and inner in keys else None
             self._add(names, Named(name=self._name(node), typed=grouping.typed(inner), column=column), node)
+        self._apart(names, person_names, tree)
         having = tree.args.get("having")
         condition = grouping.predicate(having.this) if having is not None else TRUE
         plan: Plan = PerPerson(source=relation.plan, keys=tuple(grouping.keys), values=tuple(grouping.values))
@@ -185,6 +189,21 @@ class Subqueries:
         if [name for name, value in clause.args.items() if value and name != "expressions"]:
             raise self.source.refusal("this form of GROUP BY is not known inside a subquery", at=clause)
         return [resolved(node, tree, scope, self.source) for node in clause.expressions]
+
+    def _refuse_as_person(self, node: exp.Expr, scope: Scope) -> None:
+        """Refuse another column under the person's name: what counts that name would count something else."""
+        if isinstance(node, exp.Alias) and scope.names_person(node.alias):
+            raise self.source.refusal(
+                f"{node.alias!r} tells persons apart, and this is another column", at=node, hint="give it another name"
+            )
+
+    def _apart(self, names: Mapping[str, Named], person: Mapping[str, str], tree: exp.Select) -> None:
+        """Refuse the person under the name of another column."""
+        for name in person.values():
+            if name in names:
+                raise self.source.refusal(
+                    f"two columns are called {name!r}", at=tree.expressions[0], hint="give one another alias"
+                )
 
     def _name(self, node: exp.Expr) -> str:
         if not node.alias_or_name:
@@ -211,6 +230,12 @@ def resolved(node: exp.Expr, tree: exp.Select, scope: Scope, source: Source, *, 
     if isinstance(node, exp.Column) and not node.table and (alias_first or not scope.has(node.name)):
         for item in tree.expressions:
             if isinstance(item, exp.Alias) and item.alias.lower() == node.name.lower():
+                if not alias_first and scope.names_person(node.name) and not scope.is_person(_bare(item)):
+                    raise source.refusal(
+                        f"{node.name!r} tells persons apart, and is the name of another column here",
+                        at=node,
+                        hint="give that column another name",
+                    )
                 return _bare(item)
     return node
 

@@ -27,6 +27,7 @@ from discreet.sql.grouping import Grouping
 from discreet.sql.inner import Subqueries, resolved
 from discreet.sql.joins import example
 from discreet.sql.keys import Key, order_of
+from discreet.sql.modifiers import refuse_unread
 from discreet.sql.outputs import Formulas
 from discreet.sql.scope import Relation, versions
 from discreet.sql.text import Source, parse, statements
@@ -63,7 +64,9 @@ def read_batch(text: str, catalog: Catalog) -> list[Asked]:
 def _read(text: str, catalog: Catalog, shared: dict[object, _Shared]) -> Asked:
     source, tree = parse(text)
     try:
-        return _Select(source=source, catalog=catalog, shared=shared).read(tree)
+        asked = _Select(source=source, catalog=catalog, shared=shared).read(tree)
+        refuse_unread(source, tree)
+        return asked
     except RecursionError:
         raise source.refusal("this is nested too deeply", hint="write it flatter") from None
 

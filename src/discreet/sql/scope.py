@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from discreet.errors import Refused
 from discreet.plan.relation import Plan, Scan, scans
 from discreet.schema.column import Column
 from discreet.schema.schema import closest
@@ -104,10 +105,17 @@ class Scope:
         found = [self.relation.names[place][node.name.lower()] for place in places
                  if node.name.lower() in self.relation.names[place]]  # fmt: skip
         if len(found) > 1 and node.name.lower() not in self.relation.merged:
-            raise self.source.refusal(
-                f"{node.name!r} is a column of several tables here", at=node, hint=f"write {places[0]}.{node.name}"
+            raise self._ambiguous(node, places[0])
+        if found and not node.table and self.names_person(node.name):
+            raise self._ambiguous(
+                node, next(place for place in places if node.name.lower() in self.relation.names[place])
             )
         return found[0] if found else None
+
+    def _ambiguous(self, node: exp.Column, place: str) -> Refused:
+        return self.source.refusal(
+            f"{node.name!r} is a column of several tables here", at=node, hint=f"write {place}.{node.name}"
+        )
 
     def has(self, name: str) -> bool:
         """Whether a plain name is a column here."""
@@ -124,10 +132,16 @@ class Scope:
             if node.table and node.table.lower() != alias:
                 continue
             if node.name.lower() in parts:
+                if not node.table and self.has(node.name):
+                    raise self._ambiguous(node, alias)
                 return alias, node.name.lower()
             if node.name.lower() == PERSON and not self.has(PERSON):
                 return alias, PERSON
         return None
+
+    def names_person(self, name: str) -> bool:
+        """Whether a name is the person's, or of a part of it."""
+        return self.relation.has_person and any(name.lower() in parts for parts in self.relation.person.values())
 
     def part(self, node: exp.Expr) -> tuple[int, int] | None:
         """Which part of the person an expression is, of how many; the 0th of 1 for the whole, None where it is none."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet import __version__
-from discreet.cli import show
+from discreet.cli import show, streams
 from discreet.cli.flags import HERE, Ignored, Json
-from discreet.errors import UsageError
+from discreet.errors import MissingPackage, UsageError
 
 if TYPE_CHECKING:
-    from discreet.lab.report import Found
+    from discreet.lab.report import Found, LeftOut
 
 Report = Annotated[Path | None, typer.Option("--report", help="A folder for a page, index.html, of all of it.")]
 
@@ -30,15 +29,19 @@ FELL = 1
 
 
 def everything(report: Report = None, project: Ignored = HERE, as_json: Json = False) -> None:
-    """Run every attack on generated data. Says what falls and what stands; with --report, as one page with pictures."""
+    """Run every attack on generated data. Says what falls and what stands; with --report, as one page with pictures.
+
+    An attack whose package is not installed is left out, and named. The exit code speaks of those that ran.
+    """
     if report is not None:
         _folder(report)
-    found = _run()
+    found, left_out = _run()
     if report is not None:
         from discreet.lab.report import page
 
-        (report / "index.html").write_text(page(found, version=__version__), encoding="utf-8")
-    show.out(_data(found), _lines(found, report), as_json=as_json)
+        text = page(found, version=__version__, left_out=left_out)
+        (report / "index.html").write_text(text, encoding="utf-8")
+    show.out(_data(found, left_out), [*_lines(found, left_out), *_wrote(report)], as_json=as_json)
     if any(listed.falls_too(evidence) for listed, evidence in found):
         raise typer.Exit(FELL)
 
@@ -54,20 +57,28 @@ def _folder(report: Path) -> None:
     has_place(report / "index.html")
 
 
-def _run() -> list[Found]:
+def _run() -> tuple[list[Found], list[LeftOut]]:
     """Every attack, one after the other; on stderr which one is running, and how long it took."""
     from discreet.lab.registry import ATTACKS
 
-    found = []
+    found: list[Found] = []
+    left_out: list[LeftOut] = []
     for place, listed in enumerate(ATTACKS, 1):
         start = perf_counter()
-        print(f"[{place}/{len(ATTACKS)}] {listed.name} ", end="", file=sys.stderr, flush=True)
-        found.append((listed, listed.run()))
-        print(f"{perf_counter() - start:.1f} s", file=sys.stderr, flush=True)
-    return found
+        streams.say(f"[{place}/{len(ATTACKS)}] {listed.name} ", end="")
+        try:
+            found.append((listed, listed.run()))
+        except MissingPackage as problem:
+            left_out.append((listed, problem))
+            streams.say("left out")
+            continue
+        streams.say(f"{perf_counter() - start:.1f} s")
+    if not found:
+        raise left_out[0][1]
+    return found, left_out
 
 
-def _data(found: list[Found]) -> dict[str, Any]:
+def _data(found: list[Found], left_out: list[LeftOut]) -> dict[str, Any]:
     """As other attacks have it: the share of attacks that break what they attack, each one in the details."""
     share = sum(evidence.breaks for _, evidence in found) / len(found)
     return {
@@ -88,12 +99,17 @@ def _data(found: list[Found]) -> dict[str, Any]:
                     "falls_too": listed.falls_too(evidence),
                 }
                 for listed, evidence in found
-            }
+            },
+            "left_out": {listed.name: {"reason": problem.reason, "hint": problem.hint} for listed, problem in left_out},
         },
     }
 
 
-def _lines(found: list[Found], report: Path | None) -> list[str]:
+def _wrote(report: Path | None) -> list[str]:
+    return [] if report is None else [f"wrote {report / 'index.html'}"]
+
+
+def _lines(found: list[Found], left_out: list[LeftOut]) -> list[str]:
     from discreet.lab.evidence import percent
 
     width = max(len(listed.name) for listed, _ in found)
@@ -110,6 +126,6 @@ def _lines(found: list[Found], report: Path | None) -> list[str]:
     broken = sum(evidence.breaks for _, evidence in found)
     seconds = sum(evidence.seconds for _, evidence in found)
     lines.append(f"{broken} of {len(found)} attacks break what they attack; {seconds:.1f} CPU seconds")
-    if report is not None:
-        lines.append(f"wrote {report / 'index.html'}")
-    return lines
+    return lines + [
+        f"left out: {listed.name}, because {problem.reason} ({problem.hint})" for listed, problem in left_out
+    ]

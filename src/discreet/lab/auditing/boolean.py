@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import UsageError
+from discreet.errors import MissingPackage, UsageError
 
 #: Beyond, an audit may take hours: that is the lesson, and no use.
 MOST_PEOPLE = 60
@@ -106,7 +106,7 @@ def solver() -> Any:
     try:
         from ortools.sat.python import cp_model
     except ImportError:
-        raise UsageError("a Boolean audit needs ortools", hint="pip install 'discreet[lab]'") from None
+        raise MissingPackage("a Boolean audit needs ortools", hint="pip install 'discreet[lab]'") from None
     return cp_model
 
 

@@ -11,7 +11,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import UsageError
+from discreet.errors import MissingPackage, UsageError
 from discreet.lab.census.model import Block, Condition, Fact, Group, Record, Statistic, World
 from discreet.lab.census.span import Span
 
@@ -27,7 +27,7 @@ def solver() -> Any:
     try:
         from ortools.sat.python import cp_model
     except ImportError:
-        raise UsageError("this attack needs OR-tools", hint="pip install 'discreet[lab]'") from None
+        raise MissingPackage("this attack needs OR-tools", hint="pip install 'discreet[lab]'") from None
     return cp_model
 
 

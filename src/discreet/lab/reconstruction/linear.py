@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import UsageError
+from discreet.errors import MissingPackage, UsageError
 
 #: Entries of the query matrix: beyond, the program takes minutes.
 MOST_ENTRIES = 300_000
@@ -22,7 +22,7 @@ def check(people: int, queries: int) -> None:
     try:
         import scipy.optimize  # type: ignore[import-untyped]  # noqa: F401
     except ImportError:
-        raise UsageError("a linear program needs scipy", hint="pip install 'discreet[lab]'") from None
+        raise MissingPackage("a linear program needs scipy", hint="pip install 'discreet[lab]'") from None
 
 
 def estimate(

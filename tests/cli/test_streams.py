@@ -1,0 +1,229 @@
+"""Answers that were paid for are shown whatever standard output takes: its letters, its room, its reader."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+import discreet
+from clinic import make, run, say
+from discreet.cli import streams
+from discreet.cli.main import READER_GONE, call
+from discreet.ledger.place import state_in
+
+WORDS = ["allergy", "Grippe é", "Вирус", "mumps ≤ 3"]
+COLUMNS = f"""
+[tables.patients.columns.age]
+type = "integer"
+low = 0
+high = 99
+[tables.patients.columns.disease]
+type = "category"
+values = {json.dumps(WORDS, ensure_ascii=False)}
+"""
+BY_DISEASE = "select disease, count(*) from patients group by disease"
+ENCODINGS = ("ascii", "cp1252", "utf-8")
+VERBS = {
+    "explain": ("explain", BY_DISEASE, "--epsilon", "1"),
+    "query": ("query", BY_DISEASE, "--epsilon", "1"),
+    "histogram": ("histogram", "patients", "disease", "--epsilon", "1"),
+    "ranges": ("ranges", "patients", "age", "--epsilon", "1", "--strategy", "identity"),
+    "marginals": ("marginals", "patients", "disease", "--epsilon", "1", "--order", "1"),
+    "stream": ("ranges", "patients", "--stream", "s", "--horizon", "2", "--epsilon", "1"),
+    "bounds": ("bounds", "patients", "age", "--report", "--epsilon", "1"),
+    "fit": ("synth", "fit", "patients", "--epsilon", "1", "--model", "independent"),
+    "show": ("ledger", "show"),
+    "help": ("again", "--help"),
+    "refused": ("query", "select Вирус from patients", "--epsilon", "1"),
+}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """A project that all tests here ask, beside its state folder."""
+    folder = tmp_path_factory.mktemp("home")
+    (folder / "clinic").mkdir()
+    rows = [[age % 100, "F", WORDS[age % 4], "true", f"n{age}"] for age in range(200)]
+    budget = "{ epsilon = 1000, delta = 1e-6 }"
+    with state_in(folder / "state"):
+        make(folder / "clinic", budget=budget, rows=rows, columns=COLUMNS, extra='person = "note"')
+    return folder
+
+
+@pytest.fixture
+def clinic(home, monkeypatch):
+    monkeypatch.setenv("DISCREET_STATE", str(home / "state"))
+    return home / "clinic"
+
+
+def printed(monkeypatch, encoding, folder, *words):
+    """What a verb prints to streams of an encoding, as bytes, with its exit code."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding=encoding, newline="\n") for _ in range(2))
+    with monkeypatch.context() as patched:
+        patched.setattr(sys, "stdout", out)
+        patched.setattr(sys, "stderr", err)
+        code = call([*words, "--project", str(folder)])
+        out.flush()
+    return code, out.buffer.getvalue()
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_prints_in_every_encoding(monkeypatch, clinic, verb, encoding):
+    code, out = printed(monkeypatch, encoding, clinic, *VERBS[verb])
+    text = out.decode("utf-8" if verb == "help" else encoding, "replace")  # the parser prints help its own way
+    assert "\ufffd" not in text or verb == "help"
+    assert code == (3 if verb == "refused" else 0)
+    if verb in ("query", "histogram", "marginals"):
+        expected = {
+            "ascii": ("+/-", "Grippe \\xe9", "\\u0412", "mumps <= 3"),
+            "cp1252": ("±", "Grippe é", "\\u0412", "mumps <= 3"),
+            "utf-8": ("±", "Grippe é", "Вирус", "mumps ≤ 3"),
+        }
+        assert all(word in text for word in expected[encoding])
+
+
+@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb != "help"])
+def test_json_loses_nothing_in_any_encoding(monkeypatch, clinic, verb):
+    told = []
+    for encoding in ENCODINGS:
+        printed(monkeypatch, encoding, clinic, *VERBS[verb])  # paid for by now, and stored
+        told.append(json.loads(printed(monkeypatch, encoding, clinic, *VERBS[verb], "--json")[1].decode(encoding)))
+    assert told[0].keys() == told[1].keys() == told[2].keys()
+    if verb in ("query", "histogram"):
+        assert told[0] == told[1] == told[2]
+        assert [row[0] for row in told[0]["rows"][:4]] == WORDS
+
+
+def test_columns_stay_columns_where_letters_are_spelled_out(monkeypatch, clinic):
+    lines = printed(monkeypatch, "ascii", clinic, *VERBS["query"])[1].decode("ascii").splitlines()
+    assert len({line.index("+/-") for line in lines[1:5]}) == 1
+
+
+def test_a_batch_of_letters_is_spelled_in_ascii():
+    text = "".join(map(chr, range(0x80, 0x3000)))
+    assert streams.spelled(text).isascii()
+    assert streams.spelled("± … – ≤ × ▇ ─ \udcc3") == "+/- ... - <= x # - \\udcc3"
+
+
+def process(folder, *words, **more):
+    command = [sys.executable, "-c", "from discreet.cli import run; run()", *words, "--project", str(folder)]
+    return subprocess.run(command, check=False, capture_output="stdout" not in more, timeout=120, **more)
+
+
+def test_a_locale_without_letters_is_no_obstacle(clinic):
+    plain = os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": ""}
+    done = process(clinic, *VERBS["histogram"], env=plain)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"+/-" in done.stdout and b"#" in done.stdout
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is full")
+def test_a_full_disk_loses_nothing_that_was_paid_for(clinic):
+    words = ("query", "select count(*) from patients where age < 31", "--epsilon", "1")
+    with open("/dev/full", "wb") as full:
+        done = process(clinic, *words, "--fresh", stdout=full, stderr=subprocess.PIPE)
+    told = done.stderr.decode()
+    assert done.returncode == 2
+    assert "standard output cannot be written: No space left on device; charged meanwhile" in told
+    assert "try: the same command without --fresh" in told and "Traceback" not in told
+    with open("/dev/full", "wb") as full:
+        done = process(clinic, *words, stdout=subprocess.PIPE, stderr=full)
+    assert done.returncode == 0 and b"free now" in done.stdout
+
+
+def test_a_reader_that_went_away_is_no_fault(clinic):
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = process(clinic, *VERBS["query"], stdout=writing, stderr=subprocess.PIPE)
+    finally:
+        os.close(writing)
+    assert (done.returncode, done.stderr) == (READER_GONE, b"")
+
+
+def test_a_stream_that_is_closed_goes_nowhere(monkeypatch, clinic):
+    monkeypatch.setattr(sys, "stdout", None)
+    monkeypatch.setattr(sys, "stderr", None)
+    assert call([*VERBS["query"], "--project", str(clinic)]) == 0
+    sys.stdout.close(), sys.stderr.close()
+
+
+@pytest.mark.parametrize(
+    ("words", "way"),
+    [
+        (["again", "r-1"], "discreet query with its question"),
+        (["bounds", "t"], "discreet.toml has what was found"),
+        (["bounds", "t", "--report"], "the same command, with another output: what is stored is free"),
+        (["ranges", "t", "--stream", "s", "--next"], "the same command without --next"),
+        (["ledger", "show"], "the same command again, with another output"),
+    ],
+)
+def test_the_way_back_is_one_that_costs_nothing(words, way):
+    from discreet.cli.stopped import way_back
+
+    assert way_back(words).startswith(way)
+
+
+FILES = {
+    "query": (("query", BY_DISEASE, "--epsilon", "1", "--fresh"), "--csv"),
+    "parquet": (("query", BY_DISEASE, "--epsilon", "1", "--fresh"), "--parquet"),
+    "histogram": (("histogram", "patients", "disease", "--epsilon", "1", "--fresh"), "--csv"),
+    "ranges": (("ranges", "patients", "age", "--epsilon", "1", "--strategy", "identity", "--fresh"), "--csv"),
+    "stream": (("ranges", "patients", "--stream", "s", "--horizon", "2", "--epsilon", "1"), "--csv"),
+    "marginals": (("marginals", "patients", "disease", "--epsilon", "1", "--fresh"), "--csv"),
+    "fit": (("synth", "fit", "patients", "--epsilon", "1", "--fresh"), "-o"),
+    "inspect": (("synth", "inspect", "--epsilon", "1"), "--html"),
+    "publish": (("publish", "plan.toml", "--epsilon", "1", "--fresh"), "--to"),
+}
+
+
+@pytest.mark.parametrize("verb", FILES)
+@pytest.mark.parametrize("file", ["no/such/place", "x" * 300, "patients.csv/beneath"])
+def test_a_file_that_cannot_be_written_is_told_before_the_charge(capsys, clinic, verb, file):
+    before = len(list(discreet.open(clinic).ledger.entries()))
+    words, flag = FILES[verb]
+    code, data, _ = run(capsys, clinic, *words, flag, str(clinic / file))
+    assert code == 2, data
+    assert len(list(discreet.open(clinic).ledger.entries())) == before
+
+
+def test_trying_a_file_changes_nothing(tmp_path):
+    from discreet.cli.flags import has_place
+
+    there, new = tmp_path / "there", tmp_path / "new"
+    there.write_bytes(b"kept")
+    has_place(there), has_place(new)
+    assert there.read_bytes() == b"kept" and not new.exists()
+
+
+def test_a_file_that_may_not_be_written_is_refused(tmp_path, monkeypatch):
+    """(Permissions do not stop the administrator, who may run this.)"""
+    from discreet.cli import flags
+    from discreet.errors import UsageError
+
+    def refused(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(flags.Path, "open", refused)
+    with pytest.raises(UsageError, match="Permission denied"):
+        flags.has_place(tmp_path / "file")
+
+
+@pytest.mark.parametrize("verb", ["query", "histogram", "ranges", "stream", "inspect"])
+def test_a_disk_that_fills_up_after_the_charge_says_how_to_have_it_again(capsys, clinic, verb):
+    if not os.path.exists("/dev/full"):
+        pytest.skip("no device that is full")
+    if verb == "inspect":
+        assert run(capsys, clinic, *VERBS["fit"])[0] == 0
+    words, flag = FILES[verb]
+    code, _, err = say(capsys, clinic, *words, flag, "/dev/full")
+    assert code == 2 and "stored, but could not be written" in err and "is free" in err
+
+
+def test_the_tour_is_shown_in_every_encoding(monkeypatch, tmp_path):
+    code, out = printed(monkeypatch, "ascii", tmp_path, "demo")
+    assert code == 0 and b"+/-" in out and b"That is all" in out
