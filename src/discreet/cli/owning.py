@@ -80,7 +80,7 @@ def refresh(
 ) -> None:
     """Make a new version of the declared table from its source: an act of the owner."""
     import discreet
-    from discreet.cli.version_notes import refreshed
+    from discreet.cli.version_notes import edited_warning, refreshed
 
     found = discreet.open(project)
     if check:
@@ -92,7 +92,8 @@ def refresh(
         version, making = found.refresh(table)
     data, text = refreshed(found.table(table), version, making)
     show.out(data, text, as_json=as_json)
-    show.notes(_for_good(found, table) if version == 1 else [])
+    edited = [edited_warning(places, table) for places in found.edited_places(table)]
+    show.notes([*edited, *(_for_good(found, table) if version == 1 else [])])
 
 
 def forget(

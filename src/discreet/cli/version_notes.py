@@ -109,3 +109,12 @@ def _whose(making: Making) -> Iterator[str]:
             f"warning: one person, {named}, has {found.exact_rows} rows, over 100 times as many as others have on "
             "average. If this id stands for unknown persons, empty it in the source: rows without a person are left out"
         )
+
+
+def edited_warning(places: str, table: str) -> str:
+    """That totals of a new version must not be published by another table of places than those of the last."""
+    return (
+        f"{places!r} has changed since exact totals of {table!r} were published by it. Exact totals by the new "
+        f"{places!r}, beside those by the old one, can tell where one person belongs: publish noisy ones, or undo the "
+        "change"
+    )
