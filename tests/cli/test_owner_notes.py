@@ -48,7 +48,7 @@ def test_rounding_coarse_steps_and_an_improbable_person_are_told(tmp_path, capsy
     assert code == 0
     assert "  30 rows without a person were left out" in out
     assert "  cost: 1530 values were rounded to steps of 0.5, by up to 0.25" in out
-    assert "  warning: cost: steps of 0.5 are coarse for 0 to 10, and averages can be wrong by half a step." in out
+    assert "  warning: cost: steps of 0.5 are coarse for 0 to 10, and averages can be off by half a step." in out
     assert "  warning: one person, 'unknown', has 1500 rows, over 100 times as many as others have on average." in out
     told = json.loads(say(capsys, tmp_path, "refresh", "visits", "--json")[1])
     assert told["rounded"] == {"cost": {"values": 1530, "most": 0.25}}

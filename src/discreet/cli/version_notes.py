@@ -86,7 +86,7 @@ def _rounding(table: Table, making: Making) -> Iterator[str]:
         if is_coarse(column):
             low, high = column.label(column.low or 0), column.label(column.high or 0)
             yield (
-                f"warning: {column.name}: steps of {step} are coarse for {low} to {high}, and averages can be wrong by "
+                f"warning: {column.name}: steps of {step} are coarse for {low} to {high}, and averages can be off by "
                 "half a step. Declare a smaller step, or none: then it follows from low and high"
             )
 
