@@ -1,5 +1,7 @@
 """Versions of declared tables: what a first question may be told about why there is none."""
 
+from fractions import Fraction
+
 import pytest
 
 import discreet
@@ -100,3 +102,80 @@ def test_a_declaration_added_later_is_seen(tmp_path):
     (tmp_path / "more.csv").write_text("x\n1\n")
     found.add(tmp_path / "more.csv")
     assert found.sql("select count(*) from more").ask(epsilon="0.1").rows
+
+
+RATES = """
+[tables.rates]
+source = "rates.csv"
+budget = { epsilon = 1000 }
+[tables.rates.columns.rate]
+type = "decimal"
+low = 0
+high = 0.1
+"""
+
+
+def test_a_small_decimal_keeps_its_digits_without_a_step(tmp_path):
+    """As the audit found it: rounded to 0.01 the average of 0.0038 came out as 0.00195, with a tiny interval."""
+    (tmp_path / "discreet.toml").write_text(RATES)
+    (tmp_path / "rates.csv").write_text("rate\n" + "".join(f"{0.0001 * (place % 76):.4f}\n" for place in range(7600)))
+    found = discreet.init(tmp_path)
+    _, making = found.refresh("rates")
+    assert making.exact_rounded["rate"].exact_values == 0
+    answer = found.sql("select avg(rate) from rates").ask(epsilon=100)
+    assert answer.rows[0][0] == pytest.approx(0.00375, abs=0.0001)
+    (held,) = found.ledger.refresh().versions["rates"].values()
+    assert held.schema["columns"]["rate"]["step"] == "1e-05", "a version spells it out"
+
+
+def test_a_version_of_before_keeps_its_step_and_the_owner_hears_of_it(tmp_path):
+    (tmp_path / "discreet.toml").write_text(RATES)
+    (tmp_path / "rates.csv").write_text("rate\n0.0038\n0.05\n")
+    with pytest.MonkeyPatch.context() as patch:  # the release before this one: no steps from bounds
+        patch.setattr("discreet.versions.with_steps", lambda table: table)
+        patch.setattr("discreet.schema.file.with_steps", lambda table: table)
+        old = discreet.init(tmp_path)
+        _, making = old.refresh("rates")
+        assert (making.exact_rounded["rate"].exact_values, making.exact_rounded["rate"].exact_most) == (
+            1,
+            Fraction(38, 10_000),
+        )
+    found = discreet.open(tmp_path)
+    assert found.version("rates").schema.columns[0].step == Fraction(1, 100)
+    (note,) = found.warnings("rates")
+    assert note.startswith("version 1 rounds rate to steps of 0.01, which is coarse for the declared bounds")
+    found.refresh("rates")
+    assert found.version("rates").schema.columns[0].step == Fraction(1, 100_000)
+    assert found.warnings("rates") == []
+
+
+def test_a_public_table_without_columns_takes_them_from_its_file(tmp_path):
+    """Joins with it work, exact totals may name its columns, and its decimals keep their digits."""
+    (tmp_path / "discreet.toml").write_text(FILE + '[tables.shops]\nsource = "shops.csv"\npublic = true\n')
+    (tmp_path / "shops.csv").write_text("total,area,rate,opened\n5,north,0.00375,2020-01-02\n6,NA,NA,2021-03-04\n")
+    (tmp_path / "orders.csv").write_text(ORDERS)
+    (tmp_path / "lines.csv").write_text(LINES)
+    found = discreet.init(tmp_path)
+    public = found.public("shops")
+    assert [type(column).__name__ for column in public.columns] == ["Number", "Category", "Number", "Moment"]
+    assert public.labels(public.columns[1]) == ["north", "NA"], "public: as it is"
+    assert public.labels(public.columns[2]) == [0.00375, None]
+    answer = found.sql(
+        "select shops.area, count(*) from orders join shops on orders.total = shops.total group by shops.area"
+    ).ask(epsilon="0.5")
+    assert [row[0] for row in answer.rows] == ["NA", "north"]
+
+
+def test_forgetting_a_missing_mark_erases_it_from_versions_of_before(tmp_path):
+    """NA was a person once; it is nobody in a new version, and can be erased from the old ones."""
+    from discreet.engines import missing
+
+    found = project(tmp_path, orders=ORDERS + "NA,1,3,7\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(missing, "MISSING", ("",))
+        assert found.refresh("orders")[1].exact_persons == 3
+    _, making = found.refresh("orders")
+    assert (making.exact_persons, making.exact_without_person) == (2, 1)
+    erased = found.forget("orders", ["NA"])
+    assert erased.exact_versions == 1
+    assert found.forget("orders", ["NA"]).exact_versions == 0

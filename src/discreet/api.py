@@ -27,6 +27,7 @@ from discreet.engines.engine import Making
 from discreet.engines.engines import Engines
 from discreet.errors import UsageError
 from discreet.folder import ledger_path, make, nearest, refuse_state_inside
+from discreet.invariant import edited_places
 from discreet.ledger import repair
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.where import Where
@@ -296,6 +297,10 @@ class Project(Publishing):
     def refresh(self, name: str) -> tuple[int, Making]:
         """Make a new version of a declared table from its source. An act of the owner."""
         return self.versions.refresh(name)
+
+    def edited_places(self, name: str) -> list[str]:
+        """The public tables that exact totals of a table were published by, and that have been edited since."""
+        return edited_places(self.ledger, self.table(name).name, self.public)
 
     def forget(self, name: str, person: Sequence[str]) -> Forgotten:
         """Erase a person from every version of a table and of those reached through it. An act of the owner."""

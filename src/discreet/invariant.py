@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from discreet.accounting.region import Region
 from discreet.curator import Curator, Version
 from discreet.engines import deadline, stopping
-from discreet.errors import LedgerFault, QueryFailed, Refused
+from discreet.errors import DiscreetError, LedgerFault, QueryFailed, Refused
 from discreet.ledger.ledger import Ledger
 from discreet.mechanisms.addition import Integers
 from discreet.mechanisms.strategy.strategy import Strategy
@@ -22,9 +23,65 @@ from discreet.packing import packed, unpacked
 from discreet.plan.cells import Axis, Cells
 from discreet.plan.relation import Plan, Scan
 from discreet.plan.statistics import Rows
+from discreet.sql.catalog import PublicTable
 
 
-def refuse_others(ledger: Ledger, version: Version, axes: tuple[Axis, ...], totals: Strategy, *, words: str) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExactTotals:
+    """Which totals: of the cells of some axes, summed by a strategy; `by` a public table that says where values lie."""
+
+    axes: tuple[Axis, ...]
+    totals: Strategy
+    by: PublicPlaces | None = None
+
+    @property
+    def digest(self) -> str:
+        """What the totals are of."""
+        data = {"axes": [axis.to_data() for axis in self.axes], "totals": self.totals.to_data()}
+        return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicPlaces:
+    """Columns of a public table that totals are published by, and a digest of what they said then."""
+
+    table: str
+    columns: tuple[str, ...]
+    content: str
+
+    @staticmethod
+    def of(public: PublicTable, columns: Sequence[str]) -> PublicPlaces:
+        return PublicPlaces(table=public.name, columns=tuple(columns), content=public.digest(columns) or "")
+
+    def to_data(self) -> dict[str, Any]:
+        return {"table": self.table, "columns": list(self.columns), "content": self.content}
+
+
+def edited_places(ledger: Ledger, table: str, read: Callable[[str], PublicTable]) -> list[str]:
+    """The public tables that exact totals of a table were published by, and that say something else now.
+
+    Totals published by what the table says now are of other places than those published before; the difference of
+    the two can be the place of one person. `read` reads a public table. Of totals that were published more than once
+    the newest count. Public facts alone.
+    """
+    newest: dict[str, Mapping[str, Any]] = {}
+    state = ledger.refresh()
+    for id_, known in sorted(state.invariants.items(), key=lambda item: item[1].version):
+        if known.table == table and id_ in state.answers:
+            newest[known.words] = json.loads(ledger.answer(id_))
+    told = [stored["by"] for stored in newest.values() if stored.get("by")]
+    return sorted({by["table"] for by in told if _content(by, read) != by["content"]})
+
+
+def _content(by: Mapping[str, Any], read: Callable[[str], PublicTable]) -> str | None:
+    """What the columns of a public table say now; None where it cannot be read any more."""
+    try:
+        return read(by["table"]).digest(by["columns"])
+    except DiscreetError:
+        return None
+
+
+def refuse_others(ledger: Ledger, version: Version, totals: ExactTotals, *, words: str) -> None:
     """Refuse totals that are not those stored under the same words: a version has one set of each, for ever.
 
     A public table that says anew where places lie would else buy a second set, and the two together the exact number of
@@ -33,21 +90,20 @@ def refuse_others(ledger: Ledger, version: Version, axes: tuple[Axis, ...], tota
     for id_, known in ledger.refresh().invariants.items():
         same = (known.table, known.version, known.words) == (version.table, version.number, words)
         if same and id_ in ledger.state.answers:
-            _stored(ledger, version, id_, of=_digest(axes, totals))
+            _stored(ledger, version, id_, of=totals.digest)
 
 
 def published(
     curator: Curator,
     version: Version,
-    axes: tuple[Axis, ...],
-    totals: Strategy,
+    totals: ExactTotals,
     *,
     id_: str,
     release: str,
     plan: Plan | None = None,
     publics: Mapping[int, Any] | None = None,
 ) -> Integers:
-    """Exact totals of the rows in cells of some axes, of an invariant that was declared. Those stored first stay.
+    """Exact totals of rows, of an invariant that was declared. Those stored first stay.
 
     `release`: the charge that they are published with; a failure is counted there. `plan`: where rows come from, if not
     from the declared table as it is; `publics`: the tables it joins.
@@ -59,21 +115,21 @@ def published(
     declared = ledger.refresh().invariants.get(id_)
     if declared is None or (declared.table, declared.version) != (version.table, version.number):
         raise LedgerFault("exact totals that were not declared")
-    of = _digest(axes, totals)
     if id_ not in ledger.state.answers:
         scan = Scan(table=version.table, version=version.number)
-        cells = Cells(plan=plan or scan, axes=axes, statistics=(Rows(),))
+        cells = Cells(plan=plan or scan, axes=totals.axes, statistics=(Rows(),))
         tables = curator.lying({scan: version}, publics or {})
         engine = curator.engine.at(version.engine)
         with deadline.kept() as time_over:
             try:
                 (exact_counts,) = engine.count(cells, Region.whole(), tables=tables).exact_values
-                found = totals.apply(exact_counts)
+                found = totals.totals.apply(exact_counts)
             except Exception:  # whatever it was may quote a cell: say one constant thing
                 ledger.fail(release, stopped=stopping.pulled(), late=time_over.passed)
                 raise QueryFailed from None
-        ledger.store(id_, json.dumps({"of": of, "totals": packed(found)}))
-    return _stored(ledger, version, id_, of=of)
+        by = {} if totals.by is None else {"by": totals.by.to_data()}
+        ledger.store(id_, json.dumps({"of": totals.digest, "totals": packed(found), **by}))
+    return _stored(ledger, version, id_, of=totals.digest)
 
 
 def _stored(ledger: Ledger, version: Version, id_: str, *, of: str) -> Integers:
@@ -81,12 +137,7 @@ def _stored(ledger: Ledger, version: Version, id_: str, *, of: str) -> Integers:
     if stored["of"] != of:
         raise Refused(
             "exact totals of these places were published before, and the public table now says that they lie elsewhere",
-            hint=f"discreet refresh {version.table}, which makes a version with totals of its own",
+            hint=f"undo the change; or discreet refresh {version.table}, which makes a version with totals of its own: "
+            "those and the ones before can together tell where one person belongs",
         )
     return unpacked(stored["totals"])
-
-
-def _digest(axes: tuple[Axis, ...], totals: Strategy) -> str:
-    """What totals are of."""
-    data = {"axes": [axis.to_data() for axis in axes], "totals": totals.to_data()}
-    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()

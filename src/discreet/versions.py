@@ -30,6 +30,7 @@ from discreet.schema.file import DEFAULT_LEDGER, NAME, ProjectFile, plain, read_
 from discreet.schema.network import forgotten_in
 from discreet.schema.path import path_of
 from discreet.schema.schema import Schema, Table
+from discreet.schema.step import with_steps
 from discreet.schema.unit_naming import KINDS, REACHED, kinds_of, naming_of, reached
 from discreet.sql.asked import Asked
 from discreet.sql.catalog import Known, PublicTable
@@ -236,7 +237,7 @@ class Versions:
             return []
         told = []
         if held.schema != self._declaration(table):
-            told.append(f"{NAME} has changed since version {held.number}; `discreet refresh {table.name}` applies it")
+            told.append(self._what_changed(table, held))
         if held.population != table.population:
             told.append(
                 f"the ledger has {table.name!r} in population {held.population!r}, whose budget its questions spend; "
@@ -244,6 +245,18 @@ class Versions:
             )
             return told  # what the file says of another population's limit is no difference to this one's
         return [*told, *filter(None, [difference(self.held(table), self.ledger)])]
+
+    def _what_changed(self, table: Table, held: Held) -> str:
+        """Why a version is not as declared: the file has changed, or the step that follows from bounds has."""
+        applies = f"`discreet refresh {table.name}` applies it"
+        if held.schema != self._declaration(table, steps=False):
+            return f"{NAME} has changed since version {held.number}; {applies}"
+        known = read_table(table.name, {key: part for key, part in held.schema.items() if key != _ENGINE}).schema
+        finer = [column.name for column in table.schema.columns if column not in known.columns]
+        return (
+            f"version {held.number} rounds {', '.join(finer)} to steps of 0.01, which is coarse for the declared "
+            f"bounds: a step now follows from low and high where none is declared; {applies}"
+        )
 
     def held(self, table: Table) -> Table:
         """A table as the ledger has it: of the population, and with the unit, of its newest version."""
@@ -341,9 +354,13 @@ class Versions:
         state = self.ledger.state
         return self.file.ledger != DEFAULT_LEDGER or bool(state.charges or state.forgotten or state.invariants)
 
-    def _declaration(self, table: Table) -> dict[str, Any]:
-        """What a version keeps of a table's declaration, as the ledger writes it: of its engine the kind alone."""
+    def _declaration(self, table: Table, *, steps: bool = True) -> dict[str, Any]:
+        """What a version keeps of a table's declaration, as the ledger writes it: of its engine the kind alone.
+
+        steps: those that follow from bounds are spelled out, as every version has them now.
+        """
         raw = self.file.raw[table.name]
+        raw = with_steps(raw) if steps else raw
         engine = {} if table.engine == DEFAULT else {_ENGINE: kind(table.engine)}
         return {key: plain(raw[key]) for key in _VERSIONED if key in raw} | engine
 

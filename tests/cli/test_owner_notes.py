@@ -36,6 +36,35 @@ def test_a_column_of_which_nothing_fits_is_called_out(project, capsys):
     assert (told["empty"], told["nulled"]["sex"]) == ([], 1)
 
 
+def test_rounding_coarse_steps_and_an_improbable_person_are_told(tmp_path, capsys):
+    rows = "".join(f"p{row},{row % 7}.{row % 4}\n" for row in range(40)) + "unknown,0.25\n" * 1500 + "NA,1\n" * 30
+    (tmp_path / "visits.csv").write_text("pid,cost\n" + rows)
+    (tmp_path / "discreet.toml").write_text(
+        "[tables.visits]\nsource = 'visits.csv'\nperson = 'pid'\nbudget = { epsilon = 3 }\n"
+        "[tables.visits.columns.cost]\ntype = 'decimal'\nlow = 0\nhigh = 10\nstep = 0.5\n"
+    )
+    assert say(capsys, tmp_path, "init")[0] == 0
+    code, out, _ = say(capsys, tmp_path, "refresh", "visits")
+    assert code == 0
+    assert "  30 rows without a person were left out" in out
+    assert "  cost: 1530 values were rounded to steps of 0.5, by up to 0.25" in out
+    assert "  warning: cost: steps of 0.5 are coarse for 0 to 10, and averages can be off by half a step." in out
+    assert "  warning: one person, 'unknown', has 1500 rows, over 100 times as many as others have on average." in out
+    told = json.loads(say(capsys, tmp_path, "refresh", "visits", "--json")[1])
+    assert told["rounded"] == {"cost": {"values": 1530, "most": 0.25}}
+    assert told["dominant"] == {"person": ["unknown"], "rows": 1500}
+    (tmp_path / "visits.csv").write_text("pid,cost\na,0.5\nb,3\n")
+    code, out, _ = say(capsys, tmp_path, "refresh", "visits")
+    assert "warning" not in out and "rounded" not in out, "a coarse grid on which all values lie"
+
+
+def test_missing_marks_do_not_make_a_column_of_numbers_text(tmp_path, capsys):
+    (tmp_path / "visits.csv").write_text("age,day,sex,paid\n12,NA,F,1.5\nNA,2026-01-02,n/a,-\n,?,M,NULL\n")
+    assert say(capsys, tmp_path, "init", "--epsilon", "3")[0] == 0
+    told = json.loads(say(capsys, tmp_path, "add", str(tmp_path / "visits.csv"), "--json")[1])
+    assert told["columns"] == {"age": "integer", "day": "date", "sex": "text", "paid": "decimal"}
+
+
 def test_an_empty_source_empties_no_column(project, capsys):
     (project / "visits.csv").write_text("pid,age,sex\n")
     assert json.loads(say(capsys, project, "refresh", "visits", "--json")[1])["empty"] == []

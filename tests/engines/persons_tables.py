@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 from hypothesis import strategies as st
 
 from discreet.engines.keyed import person_tag
+from discreet.engines.missing import is_missing
 from discreet.engines.stored import PERSON, persons_file
 from discreet.schema.schema import Schema, Table
 from discreet.schema.unit import PrivacyUnit
@@ -103,7 +104,7 @@ class Persons:
 
 
 def text(part: object, type_: pa.DataType | None) -> str | None:
-    if part is None or (part == "" and type_ is None):  # a CSV's empty field is NULL
+    if is_missing(part):
         return None
     if type_ == pa.date32():
         day = int(part) + date(1970, 1, 1).toordinal()

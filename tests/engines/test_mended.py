@@ -89,7 +89,7 @@ def test_a_parquet_with_a_damaged_row(engine, tmp_path, damage):
     assert stored == [
         {"age": 7, "sex": 0, "note": "x"},
         {"age": 120, "sex": None, "note": None},
-        {"age": None, "sex": 1, "note": ""},
+        {"age": None, "sex": 1, "note": None},
         {"age": 9, "sex": 1, "note": "é"},
     ]
     assert told.exact_nulled == {"age": 0, "sex": 1, "note": 1}

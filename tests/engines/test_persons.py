@@ -20,6 +20,7 @@ from discreet.engines import duckdb as duckdb_engine
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.engines.keyed import person_secret, person_tag, row_digest
 from discreet.engines.memory import MemoryEngine
+from discreet.engines.missing import MISSING
 from discreet.engines.stored import PERSON, persons_file
 from discreet.errors import SchemaError, UsageError
 from discreet.schema.column import Boolean, Category, Number, Text
@@ -79,14 +80,14 @@ def test_a_persons_rows_are_kept_up_to_the_limit_and_the_owner_is_told(engine, t
 @every_engine
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_ids_are_compared_byte_for_byte(engine, kind, tmp_path):
-    wanted = [name for name in IDS if kind == "parquet" or name != ""]
+    wanted = [name for name in IDS if name not in MISSING]
     types = None if kind == "csv" else (pa.string(), pa.string())
     people = Persons(
         schema=table("", rows=1).schema,
-        source=File(names=("id", "age"), rows=tuple((name, "7") for name in wanted * 2), types=types),
+        source=File(names=("id", "age"), rows=tuple((name, "7") for name in IDS * 2), types=types),
     )
     told, rows, counts = declared(engine, people.write(tmp_path), tmp_path)
-    assert told.exact_persons == len(set(IDS)) == len(IDS)
+    assert told.exact_persons == len(set(wanted)) == len(wanted) > 25
     assert counts == {tag(name): 2 for name in wanted}
     assert rows == Counter({(tag(name), (7,)): 1 for name in wanted})
 
@@ -97,7 +98,7 @@ def test_a_composite_id_is_a_tuple(engine, tmp_path):
     pairs = [
         ("ab", "c"),
         ("a", "bc"),
-        ("abc", "-"),
+        ("abc", "+"),
         ("1:a", "b"),
         ("1", "1:ab"),
         ("1:", "2:ab"),
@@ -170,7 +171,6 @@ def test_a_tag_is_of_the_text_whatever_the_file(engine, tmp_path):
     others = [
         (pa.bool_(), True, "true"),
         (pa.date32(), 1, "1970-01-02"),
-        (pa.string(), "", ""),
         (pa.string(), "007", "007"),
     ]
     others += [(pa.uuid(), b"\xab" * 16, "abababab-abab-abab-abab-abababababab")]

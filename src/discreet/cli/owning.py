@@ -80,6 +80,7 @@ def refresh(
 ) -> None:
     """Make a new version of the declared table from its source: an act of the owner."""
     import discreet
+    from discreet.cli.version_notes import edited_warning, refreshed
 
     found = discreet.open(project)
     if check:
@@ -89,10 +90,10 @@ def refresh(
         return
     with show.progress(f"making {table}", engines=[found.table(table).engine]):
         version, making = found.refresh(table)
-    through = found.table(table).schema.unit.through is not None
-    data, text = show.refreshed(table, version, making, through=through)
+    data, text = refreshed(found.table(table), version, making)
     show.out(data, text, as_json=as_json)
-    show.notes(_for_good(found, table) if version == 1 else [])
+    edited = [edited_warning(places, table) for places in found.edited_places(table)]
+    show.notes([*edited, *(_for_good(found, table) if version == 1 else [])])
 
 
 def forget(

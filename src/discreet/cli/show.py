@@ -18,7 +18,6 @@ from discreet.errors import DiscreetError, UsageError
 
 if TYPE_CHECKING:  # a wrong flag should not have to wait for numpy and an engine
     from discreet.api import Forgotten, Project, Standing
-    from discreet.engines.engine import Making
     from discreet.ledger.repair import Repaired, Report
     from discreet.release import Release, Spending
     from discreet.schema.schema import Table
@@ -104,58 +103,6 @@ def added(table: Table, *, limit_said: bool, warnings: list[str]) -> tuple[dict[
             lines += ["And give it a budget:  budget = { epsilon = 3.0, delta = 1e-6 }"]
     lines += [f"note: {warning}" for warning in warnings]
     data = {"table": table.name, "public": table.public, "columns": columns, "warnings": warnings}
-    return data, "\n".join(lines)
-
-
-def refreshed(name: str, version: int, making: Making, *, through: bool) -> tuple[dict[str, Any], str]:
-    """What making a version did: exact, for the owner only. through: persons are reached through another table."""
-    left_out = making.exact_truncated + making.exact_without_person + making.exact_loops + making.exact_doubles
-    read = making.exact_rows + left_out
-    kept = f", of which {making.exact_rows} are kept and {left_out} left out" if left_out else ""
-    lines = [f"made version {version} of {name!r} from {read} rows{kept} (this note is exact: for the owner)"]
-    if through:
-        lines.append("  a row counts once under each person that it reaches")
-    if version > 1:
-        lines.append("  older answers stay; the same question about this version is asked, and paid, anew")
-    if making.exact_persons is not None:
-        lines.append(f"  {making.exact_persons} persons")
-    if making.exact_without_person:
-        lines.append(f"  {making.exact_without_person} rows without a person were left out")
-    if making.exact_truncated:
-        lines.append(f"  {making.exact_truncated} rows beyond rows_per_person were left out")
-    if making.exact_loops:
-        lines.append(f"  {making.exact_loops} edges from a person to themselves were left out")
-    if making.exact_doubles:
-        lines.append(f"  {making.exact_doubles} rows repeat an edge, and were left out")
-    if making.exact_one_way is not None:
-        lines.append(
-            f"  {making.exact_one_way} of {making.exact_rows} edges stand there in one direction only, and count as "
-            "both; directed = true tells directions apart"
-        )
-    empty = [column for column, nulled in making.exact_nulled.items() if 0 < nulled == read]
-    for column, nulled in making.exact_nulled.items():
-        if column in empty:
-            lines.append(f"  {column}: not one of {nulled} values fits, so all are NULL: is it declared as what it is?")
-        elif nulled:
-            lines.append(f"  {column}: {nulled} values did not fit and are NULL")
-    for column, clamped in making.exact_clamped.items():
-        if clamped:
-            lines.append(f"  {column}: {clamped} values were moved to the nearest bound")
-    data = {
-        "table": name,
-        "version": version,
-        "read": read,
-        "rows": making.exact_rows,
-        "persons": making.exact_persons,
-        "without_person": making.exact_without_person,
-        "truncated": making.exact_truncated,
-        "loops": making.exact_loops,
-        "doubles": making.exact_doubles,
-        "one_way": making.exact_one_way,
-        "nulled": dict(making.exact_nulled),
-        "clamped": dict(making.exact_clamped),
-        "empty": empty,
-    }
     return data, "\n".join(lines)
 
 

@@ -7,7 +7,10 @@
     timestamp   2026-01-31 12:00[:00[.000000]][Z or +01:00]       microseconds since 1970, UTC unless it says so
     boolean     true t yes y 1 1.0, false f no n 0 0.0            1, 0
     category    a text that is in the list, byte for byte         its place in the list
-    text        anything without U+FFFD                           the text, its first 1,000 characters
+    text        anything without U+FFFD, unless missing           the text, its first 1,000 characters
+
+A text of `missing` (NA, NULL, -, nothing at all) and a float that is no number are missing values: NULL, and not told
+as something that did not fit. A category that lists such a text takes it.
 
 U+FFFD is what stands where a text was not UTF-8: in the source itself, or in a copy of it that `mended`
 made. Such a text is damaged, and as whose row it is it names nobody.
@@ -24,6 +27,7 @@ from __future__ import annotations
 
 from typing import Literal, assert_never
 
+from discreet.engines.missing import among_sql
 from discreet.engines.stored import MOST_STORED, bounds
 from discreet.schema.column import Boolean, Category, Column, Moment, Number, Text
 from discreet.sql.dialect import text_literal
@@ -106,7 +110,8 @@ def raw_sql(column: Column, value: str, kind: Kind, *, code: str = "NULL") -> st
         case Category():
             return code
         case Text():
-            return f"substr({whole_sql(value) if kind == 'text' else word_sql(value, kind)}, 1, {MOST_TEXT})"
+            text = whole_sql(value) if kind == "text" else word_sql(value, kind)
+            return f"substr(CASE WHEN NOT {missing_sql(value, kind)} THEN {text} END, 1, {MOST_TEXT})"
         case _:
             assert_never(column)
 
@@ -117,6 +122,11 @@ def word_sql(value: str, kind: Kind) -> str:
         # Below the calendar's first microsecond DuckDB does not fail: it crashes.
         return f"CAST(CASE WHEN epoch_us({value}) >= {_FIRST_MICRO} THEN {value} END AS VARCHAR)"
     return value if kind == "text" else f"CAST({value} AS VARCHAR)"
+
+
+def missing_sql(value: str, kind: Kind) -> str:
+    """Whether a value stands for none."""
+    return among_sql(word_sql(value, kind), text_literal) if kind in ("text", "number") else "false"
 
 
 def whole_sql(text: str) -> str:

@@ -23,9 +23,10 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.engines.conversion import Kind, kind_of, raw_sql, takes, word_sql
+from discreet.engines.conversion import Kind, kind_of, missing_sql, raw_sql, takes, word_sql
 from discreet.engines.engine import Making
 from discreet.engines.faults import Fault, first_fault
+from discreet.engines.rounding import roundings, rounds
 from discreet.engines.select import Forms, select_sql
 from discreet.engines.source import Source
 from discreet.engines.stored import arrow_schema, check_declarable, new_file, storage
@@ -49,7 +50,7 @@ _FIELDS = re.compile(r"Expected Number of Columns: (\d+) Found: (\d+)")
 
 
 #: How DuckDB makes codes of values.
-FORMS = Forms(raw=raw_sql, word=word_sql, storage=storage)
+FORMS = Forms(raw=raw_sql, word=word_sql, storage=storage, missing=missing_sql, wide="HUGEINT")
 
 
 class Unreadable(UsageError):
@@ -161,16 +162,26 @@ class Tally:
         ordered = [column for column in schema.columns if isinstance(column, Number | Moment)]
         self._nulled = {column.name: 0 for column in schema.columns}
         self._clamped = {column.name: 0 for column in ordered}
+        self._moved = {column: (0, 0) for column in ordered if isinstance(column, Number) and rounds(column)}
 
     def count(self, batch: Any) -> None:
         self.exact_rows += batch.num_rows
         for place, column in enumerate(self._schema.columns):
             self._nulled[column.name] += pc.sum(batch.column(f"nulled_{place}")).as_py() or 0
-            if column.name in self._clamped:
+            if isinstance(column, Number) and column in self._moved:
+                self._count_moved(column, batch.column(f"moved_{place}"))
+            elif column.name in self._clamped:
                 self._clamped[column.name] += pc.sum(batch.column(f"clamped_{place}")).as_py() or 0
 
-    def making(self, **counts: int) -> Making:
-        return Making(exact_nulled=self._nulled, exact_clamped=self._clamped, **counts)
+    def _count_moved(self, column: Number, moved: Any) -> None:
+        values, most = self._moved[column]
+        self._clamped[column.name] += pc.sum(pc.equal(moved, -1)).as_py() or 0
+        values += pc.sum(pc.greater(moved, 0)).as_py() or 0
+        self._moved[column] = (values, max(most, pc.max(moved).as_py() or 0))
+
+    def making(self, **counts: Any) -> Making:
+        rounded = roundings(self._moved)
+        return Making(exact_nulled=self._nulled, exact_clamped=self._clamped, exact_rounded=rounded, **counts)
 
 
 @contextmanager

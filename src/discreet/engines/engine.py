@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting.region import Region, Value
+from discreet.engines.dominant import Dominant
 from discreet.engines.header import Header
 from discreet.engines.place import Place
+from discreet.engines.rounding import Rounded
 from discreet.plan.cells import Axis, Cells
 from discreet.plan.expressions import Expression
 from discreet.plan.relation import Plan, Scan
@@ -167,7 +169,8 @@ class Making:
 
     Each row of the source is one of `exact_rows`, `exact_truncated` and `exact_without_person`, or belongs to
     a person who was forgotten and is counted nowhere; through another table, once under each person that it
-    reaches. What was nulled and clamped is counted over all three. `exact_persons`: None where a unit is a row.
+    reaches. What was nulled, clamped and rounded is counted over all three. `exact_persons`: None where a unit is
+    a row. `exact_dominant`: a person with far more rows than others, who is perhaps none.
 
     Of a table of `ends` a row is also one of `exact_loops`, from a person to themselves, or of `exact_doubles`, where
     the edge was there already; `exact_rows` are its different edges, of which `exact_one_way` stand there in one
@@ -183,6 +186,8 @@ class Making:
     exact_loops: int = 0
     exact_doubles: int = 0
     exact_one_way: int | None = None
+    exact_rounded: Mapping[str, Rounded] = field(default_factory=dict)
+    exact_dominant: Dominant | None = None
 
 
 class Engine(Protocol):

@@ -17,8 +17,10 @@ from discreet.engines import source as sources
 from discreet.engines.engine import Coded, Engine, EngineFailure, Exact, ExactKeys, Making, Tables, narrowest
 from discreet.engines.files import Files, path_of
 from discreet.engines.memory_count import Counting
+from discreet.engines.missing import is_missing
 from discreet.engines.ownership import Ownership
 from discreet.engines.place import Place
+from discreet.engines.rounding import Rounded, finer, moved, roundings, rounds
 from discreet.engines.stored import arrow_schema, bounds, check_declarable, new_file
 from discreet.engines.values import Given, code_of, propose, rows
 from discreet.plan.cells import Axis, Cells
@@ -74,18 +76,22 @@ class MemoryEngine(Files):
         records: list[Record] = []
         nulled: Counter[str] = Counter()
         clamped: Counter[str] = Counter()
+        moves: dict[Column, list[int]] = {column: [] for column in columns if rounds(column)}
         with new_file(path_of(target)) as stream, source.at_rest():
             for row in rows(source):
                 given = {column: row[place] for column, place in columns.items()}
                 records.append({column.name: stored(column, value) for column, value in given.items()})
                 nulled.update(column.name for column, value in given.items() if lost(column, value))
                 clamped.update(column.name for column, value in given.items() if outside(column, value))
+                for column, found in moves.items():
+                    found.append(moved_by(column, given[column]))
             pq.write_table(pa.Table.from_pylist(records, schema=arrow_schema(table.schema)), stream)
         ordered = [column.name for column in columns if isinstance(column, Number | Moment)]
         return Making(
             exact_rows=len(records),
             exact_nulled={column.name: nulled[column.name] for column in columns},
             exact_clamped={name: clamped[name] for name in ordered},
+            exact_rounded=rounded(moves),
         )
 
     def count(self, cells: Cells, region: Region, *, tables: Tables) -> Exact:
@@ -127,24 +133,24 @@ class MemoryEngine(Files):
 
 
 def stored(column: Column, value: Given) -> Value | None:
-    """What the declared table holds for a source value."""
+    """What the declared table holds for a source value. One that is missing is no other value, and fits."""
     code = code_of(column, value)
     match column:
         case Number() | Moment():
             low, high = bounds(column) or (0, 0)
             return None if code is None else min(max(int(code), low), high)
-        case Category() if code is None and value is not None and column.other is not None:
+        case Category() if code is None and not is_missing(value) and column.other is not None:
             return column.values.index(column.other)
         case Category() | Boolean():
             return 0 if code is None and column.closed else code
         case Text():
-            return code
+            return None if is_missing(value) else code
 
 
 def lost(column: Column, value: Given) -> bool:
     """Whether a value was given and did not fit."""
     kept = isinstance(column, Category) and column.other is not None
-    return value is not None and code_of(column, value) is None and not kept
+    return not is_missing(value) and code_of(column, value) is None and not kept
 
 
 def outside(column: Column, value: Given) -> bool:
@@ -152,3 +158,19 @@ def outside(column: Column, value: Given) -> bool:
     code = code_of(column, value)
     limits = bounds(column)
     return isinstance(code, int) and limits is not None and not limits[0] <= code <= limits[1]
+
+
+def moved_by(column: Column, value: Given) -> int:
+    """By how many parts of a step a value was rounded; 0 where it was clamped, or is none."""
+    if not isinstance(column, Number) or outside(column, value):
+        return 0
+    code, fine = code_of(column, value), code_of(finer(column), value)
+    return moved(column, code, fine) if isinstance(code, int) and isinstance(fine, int) else 0
+
+
+def rounded(moves: Mapping[Column, Sequence[int]]) -> dict[str, Rounded]:
+    """What the owner is told of values that were rounded."""
+    columns = {column: found for column, found in moves.items() if isinstance(column, Number)}
+    return roundings(
+        {column: (sum(each > 0 for each in found), max(found, default=0)) for column, found in columns.items()}
+    )

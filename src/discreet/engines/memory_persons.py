@@ -14,10 +14,13 @@ from typing import Any
 from discreet.accounting.region import Value
 from discreet.engines import source as sources
 from discreet.engines.conversion import DAMAGED
+from discreet.engines.dominant import dominant
 from discreet.engines.engine import Making
 from discreet.engines.keyed import person_secret, person_tag, row_digest
-from discreet.engines.memory import lost, outside, stored
+from discreet.engines.memory import lost, moved_by, outside, rounded, stored
+from discreet.engines.missing import is_missing
 from discreet.engines.ownership import Ownership
+from discreet.engines.rounding import rounds
 from discreet.engines.source import Source
 from discreet.engines.stored import PERSON, arrow_schema, new_pair, persons_schema
 from discreet.engines.values import Given, Instant, rows
@@ -56,7 +59,17 @@ def declare_persons(ownership: Ownership, *, folder: Path, target: Path) -> Maki
         exact_truncated=sum(max(len(coded) - limit, 0) for coded in persons.values()),
         exact_without_person=sum(person is None for _, person in owned),
         exact_persons=len(persons),
+        exact_dominant=dominant(
+            min(((person, len(coded)) for person, coded in persons.items()), key=_most_first, default=None),
+            persons=len(persons),
+            rows=sum(map(len, persons.values())),
+        ),
     )
+
+
+def _most_first(owned: tuple[Key, int]) -> tuple[int, list[bytes]]:
+    """The order of persons by their rows, and then by their keys, bytewise."""
+    return -owned[1], [part.encode() for part in owned[0]]
 
 
 def _kept(person: Key, coded: list[Codes], ownership: Ownership) -> list[Codes]:
@@ -112,12 +125,12 @@ def keys(source: Source, columns: tuple[str, ...]) -> Iterator[Key | None]:
 
 
 def _text(value: Given) -> str | None:
-    """A part of a key as `keyed` says; None for NULL, damaged text and a date outside the years 1 to 9999."""
+    """A part of a key as `keyed` says; None for what is missing or damaged, and a date outside the years 1 to 9999."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, Instant):
         return None if value.shown == "?" else value.shown
-    return None if value is None or DAMAGED in str(value) else str(value)
+    return None if is_missing(value) or DAMAGED in str(value) else str(value)
 
 
 def _check_types(source: Source, places: Iterable[int]) -> None:
@@ -141,7 +154,7 @@ def _check_types(source: Source, places: Iterable[int]) -> None:
 
 
 def _told(schema: Schema, given: list[list[Given]]) -> dict[str, Any]:
-    """What did not fit and what was clamped, over all rows."""
+    """What did not fit, what was clamped and what was rounded, over all rows."""
     columns = list(enumerate(schema.columns))
     return {
         "exact_nulled": {column.name: sum(lost(column, row[place]) for row in given) for place, column in columns},
@@ -150,6 +163,9 @@ def _told(schema: Schema, given: list[list[Given]]) -> dict[str, Any]:
             for place, column in columns
             if isinstance(column, Number | Moment)
         },
+        "exact_rounded": rounded(
+            {column: [moved_by(column, row[place]) for row in given] for place, column in columns if rounds(column)}
+        ),
     }
 
 

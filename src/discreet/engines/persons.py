@@ -28,6 +28,7 @@ import pyarrow.parquet as pq
 from discreet.engines import declare
 from discreet.engines.conversion import Kind
 from discreet.engines.declare import Tally, patiently, readable, stored_columns
+from discreet.engines.dominant import dominant
 from discreet.engines.engine import Making
 from discreet.engines.keyed import digest_sql, pads, secret_sql, tag_sql
 from discreet.engines.ownership import Ownership
@@ -150,7 +151,16 @@ class _Owned:
             exact_truncated=exact_all - exact_rows,
             exact_without_person=tally.exact_rows - exact_all,
             exact_persons=exact_persons,
+            exact_dominant=dominant(self._first(), persons=exact_persons, rows=exact_all),
         )
+
+    def _first(self) -> tuple[list[str], int] | None:
+        """Who has the most rows, and how many."""
+        texts = ", ".join(part.text for part in self.reach.key_of("persons"))
+        order = ", ".join(map(str, range(2, 2 + len(self.reach.key))))
+        sql = f"SELECT rows, {texts} FROM persons WHERE NOT forgotten ORDER BY rows DESC, {order} LIMIT 1"
+        found = self.cursor.execute(sql).fetchone()
+        return None if found is None else (list(found[1:]), int(found[0]))
 
     def _write(self, rows: str, stream: BinaryIO) -> tuple[Tally, int]:
         schema = self.ownership.schema

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import duckdb
 
-from discreet.engines.conversion import DAY, Kind, kind_of, matches, raw_sql
+from discreet.engines.conversion import DAY, Kind, kind_of, matches, missing_sql, raw_sql
 from discreet.engines.declare import Unreadable, readable, source_columns, source_sql
 from discreet.engines.source import Source
 from discreet.schema.column import Column, Moment, Number
@@ -48,7 +48,7 @@ def _parquet_type(source_type: str) -> str:
 
 def _csv_types(cursor: duckdb.DuckDBPyConnection, source: Source, names: list[str]) -> list[str]:
     """The first type that every value looked at fits; text where none does, or nothing was seen."""
-    tests = [test for name in names for test in _tests(identifier(name))]
+    tests = [test for name in names for test in _tests(_given(identifier(name)))]
     counts = ", ".join(f"count({test})" for test in tests)
 
     def counted(rows: str) -> tuple[int, ...]:
@@ -82,6 +82,11 @@ def _tests(value: str) -> list[str]:
         moment,
     ]
     return [value, *(f"CASE WHEN {condition} THEN 1 END" for condition in conditions)]
+
+
+def _given(value: str) -> str:
+    """A value; NULL where it is missing, so that it fits every type."""
+    return f"(CASE WHEN NOT {missing_sql(value, 'text')} THEN {value} END)"
 
 
 def _fits(column: Column, value: str) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from discreet.engines.rounding import finer, moved_sql, rounds
 from discreet.engines.stored import bounds
 from discreet.schema.column import Boolean, Category, Column, Moment, Number
 from discreet.schema.schema import Schema
@@ -23,12 +24,16 @@ class Forms:
     raw: the code of a value before it is clamped or filled in, NULL where it does not fit: a column, the value's SQL,
         its kind, and `code`, where a category's code stands once its list has been joined.
     word: a value as the text that categories are compared with. storage: the type that holds every code of a column.
+    missing: whether a value, of a kind, stands for none.
+    wide: a whole-number type with room for products of codes.
     fence: ends the inner SELECT, where it has to be kept from being written into the outer one. alias: of a SELECT.
     """
 
     raw: Callable[..., str]
     word: Callable[[str, Any], str]
     storage: Callable[[Column], str]
+    missing: Callable[[str, Any], str]
+    wide: str
     fence: str = ""
     alias: str = ""
 
@@ -55,9 +60,11 @@ def select_sql(
         if places is not None and place not in places:
             continue
         inner.append(f"{forms.raw(column, value, kind, code=f'list_{place}.code')} AS raw_{place}")
-        inner.append(f"{value} IS NOT NULL AS given_{place}")
+        inner.append(f"({value} IS NOT NULL AND NOT {forms.missing(value, kind)}) AS given_{place}")
         outer.append(f"CAST({_filled(column, place)} AS {forms.storage(column)}) AS stored_{place}")
-        outer += _tellings(column, place) if told else []
+        if told and isinstance(column, Number) and rounds(column):
+            inner.append(f"{forms.raw(finer(column), value, kind)} AS fine_{place}")
+        outer += _tellings(column, place, forms) if told else []
         if isinstance(column, Category):
             lists.append(f"LEFT JOIN list_{place} ON {forms.word(value, kind)} = list_{place}.word")
     return "SELECT\n  {}\nFROM (\n  SELECT\n    {}\n  FROM {} AS s\n  {}\n  WHERE {}{}\n){}".format(
@@ -90,13 +97,21 @@ def _filled(column: Column, place: int) -> str:
             return raw
 
 
-def _tellings(column: Column, place: int) -> list[str]:
-    """Whether a value was given and did not fit, and whether it was clamped."""
+def _tellings(column: Column, place: int, forms: Forms) -> list[str]:
+    """Whether a value was given and did not fit, and whether it was clamped.
+
+    Of a decimal column one number says how it was moved: -1 to a bound, else by so many parts of a step (`rounding`).
+    """
     lost = f"raw_{place} IS NULL AND given_{place}"
     if isinstance(column, Category) and column.other is not None:
         lost = "false"
     told = [f"({lost}) AS nulled_{place}"]
     if isinstance(column, Number | Moment):
         low, high = bounds(column) or (0, 0)
-        told.append(f"(raw_{place} < {low} OR raw_{place} > {high}) AS clamped_{place}")
+        clamped = f"raw_{place} < {low} OR raw_{place} > {high}"
+        if isinstance(column, Number) and rounds(column):
+            parts = moved_sql(column, f"raw_{place}", f"fine_{place}", wide=forms.wide)
+            told.append(f"CAST(CASE WHEN {clamped} THEN -1 ELSE {parts} END AS SMALLINT) AS moved_{place}")
+        else:
+            told.append(f"({clamped}) AS clamped_{place}")
     return told

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import duckdb
 
-from discreet.engines.conversion import whole_sql
+from discreet.engines.conversion import missing_sql, whole_sql
 from discreet.engines.declare import patiently, readable, source_columns
 from discreet.engines.ownership import Ownership
 from discreet.engines.source import Source
@@ -124,10 +124,9 @@ def _part(value: str, source_type: str, name: str, source: Source) -> Part:
     if source_type in _AS_THEY_ARE or (source_type.startswith("DECIMAL(") and source_type.endswith(",0)")):
         return Part(sql=value, type=source_type)
     if source_type == "VARCHAR":
-        # Two damaged ids may be two persons': as one they would share a limit, and each move the other's rows.
-        return Part(sql=whole_sql(value), type="VARCHAR")
+        return Part(sql=_named_sql(value), type="VARCHAR")
     if source_type.startswith("ENUM("):
-        return Part(sql=whole_sql(f"CAST({value} AS VARCHAR)"), type="VARCHAR")
+        return Part(sql=_named_sql(f"CAST({value} AS VARCHAR)"), type="VARCHAR")
     if source_type == "DATE":
         # Outside these years the text of a date is the engine's own affair: such a date names nobody.
         years = f"{value} BETWEEN DATE '0001-01-01' AND DATE '9999-12-31'"
@@ -136,6 +135,14 @@ def _part(value: str, source_type: str, name: str, source: Source) -> Part:
         f"{name!r} of {source.shown} holds {source_type}, and whose a row is must be exact",
         hint="write ids as text or as whole numbers",
     )
+
+
+def _named_sql(text: str) -> str:
+    """An id as it is; NULL where it is missing or damaged.
+
+    Two damaged ids may be two persons': as one they would share a limit, and each move the other's rows.
+    """
+    return f"CASE WHEN NOT {missing_sql(text, 'text')} THEN {whole_sql(text)} END"
 
 
 def _all(conditions: Iterable[str]) -> str:

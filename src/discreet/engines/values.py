@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from discreet.engines.conversion import DAMAGED, MOST_TEXT, decimal_form
+from discreet.engines.missing import is_missing
 from discreet.engines.source import Source, open_csv
 from discreet.engines.stored import MOST_STORED
 from discreet.errors import UsageError
@@ -235,7 +236,7 @@ def propose(source: Source) -> dict[str, str]:
 
 
 def _csv_type(values: list[Given]) -> str:
-    words = [str(value) for value in values if value is not None]
+    words = [str(value) for value in values if not is_missing(value)]
     numbers = [number(word) for word in words]
     if not words:
         return "text"

@@ -21,6 +21,7 @@ from discreet.schema.column import Boolean, Category, Column, Moment, Number, Te
 from discreet.schema.network import check_network, ends_unit
 from discreet.schema.path import path_of
 from discreet.schema.schema import Budget, Schema, Table, check_invariants, closest, read_invariants
+from discreet.schema.step import STORED_STEP, with_steps
 from discreet.schema.unit import PrivacyUnit
 
 NAME = "discreet.toml"
@@ -96,7 +97,7 @@ def read_project(data: Mapping[str, Any]) -> ProjectFile:
     raw = _mapping(data.get("tables", {}), where="[tables]")
     tables = {}
     for name, table in raw.items():
-        tables[name] = read_table(name, table, populations=populations, inherited=project.get("budget"))
+        tables[name] = read_table(name, with_steps(table), populations=populations, inherited=project.get("budget"))
     _check_units(tables)
     if len({name.lower() for name in tables}) != len(tables):
         raise SchemaError("two tables have the same name")
@@ -149,7 +150,7 @@ def _check_units(tables: Mapping[str, Table]) -> None:
 
 
 def read_table(name: str, data: Any, *, populations: Mapping[str, Any] | None = None, inherited: Any = None) -> Table:
-    """One [tables.NAME] mapping as a Table."""
+    """One [tables.NAME] mapping as a Table: as the ledger holds it, or from discreet.toml `with_steps`."""
     where = f"[tables.{name}]"
     if name in ("", ".", ".."):  # a browser drops these from a path, whatever their spelling
         raise SchemaError(f"a table cannot be called {name!r}: its page would have no address", hint="use letters")
@@ -285,7 +286,7 @@ def _word(value: Any) -> str:
 def _number(
     name: str, type_: Literal["integer", "decimal"], data: Mapping[str, Any], *, constant: bool, where: str
 ) -> Number:
-    step = exact.number(data.get("step", 1 if type_ == "integer" else Fraction(1, 100)), name=f"{where} step")
+    step = exact.number(data.get("step", 1 if type_ == "integer" else STORED_STEP), name=f"{where} step")
     if step <= 0:
         raise SchemaError(f"{where} step must be above 0", hint="step = 0.01")
 

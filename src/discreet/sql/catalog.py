@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, assert_never
@@ -33,6 +33,16 @@ class PublicTable:
         if isinstance(column, Text):
             return list(self.codes[column.name])
         return [None if code is None else column.label(int(code)) for code in self.codes[column.name]]
+
+    def digest(self, names: Sequence[str]) -> str | None:
+        """What its rows say in these columns, whatever their order; None where a column is gone."""
+        by_name = {column.name.lower(): column for column in self.columns}
+        found = [by_name.get(name.lower()) for name in names]
+        listed = [self.labels(column) for column in found if column is not None]
+        if len(listed) < len(names):
+            return None
+        rows = sorted(json.dumps([str(label) for label in row]) for row in zip(*listed, strict=True))
+        return hashlib.sha256(json.dumps(rows).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

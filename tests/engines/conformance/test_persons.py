@@ -8,8 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from discreet.accounting.region import Region
+from discreet.engines.dominant import Dominant
 from discreet.engines.engine import Tables
 from discreet.engines.keyed import person_tag
+from discreet.engines.missing import MISSING
 from discreet.engines.stored import PERSON
 from discreet.plan.relation import Scan
 from discreet.schema.column import Boolean, Category, Number, Text
@@ -70,6 +72,44 @@ def test_the_same_rows_of_the_same_persons(reference, light_ground, parts):
         rows.__class__({(tag, tuple(dict(codes).values())): size for (tag, codes), size in rows.items()}),
         declaration.schema,
     )
+
+
+def test_a_person_of_a_missing_mark_is_nobody(any_ground):
+    """Byte for byte: what only looks like a mark is a person. On the way to a person it leads nowhere."""
+    looks = (" NA", "Na", "NA ", "0", "nan.", "none", "--NA")
+    ids = [*MISSING, *looks]
+    visits = Declaration(
+        schema=Schema(table="visits", columns=(AGE,), unit=PrivacyUnit(person=("who",), rows=2)),
+        file=File(names=("who", "age"), rows=tuple((name or None, 5) for name in ids), types=(pa.string(), pa.int64())),
+    )
+    making, place = visits.declare(any_ground)
+    _, persons = contents(any_ground, place, persons=True)
+    assert set(persons) == {person_tag([name], TAG_KEY) for name in looks}
+    assert (making.exact_rows, making.exact_without_person) == (len(looks), len(MISSING))
+    doses = Declaration(
+        schema=Schema(table="doses", columns=(AGE,), unit=PrivacyUnit(through="visits", on=("who",), rows=2)),
+        file=replace(visits.file, rows=(("NA", 1), ("0", 2), ("?", 3))),
+        path=(visits,),
+    )
+    assert doses.declare(any_ground)[0].exact_without_person == 2
+
+
+def test_a_person_of_nearly_all_rows_is_named_to_the_owner(any_ground):
+    """Of composite ids, too; a forgotten one is not named, nor is the largest of persons who are all large."""
+    unit = PrivacyUnit(person=("site", "who"), rows=2)
+    rows = [("b", "unknown", 5)] * 1200 + [("a", str(place), 7) for place in range(30)]
+    crowded = Declaration(
+        schema=Schema(table="crowded", columns=(AGE,), unit=unit),
+        file=File(names=("site", "who", "age"), rows=tuple(rows), types=(pa.string(), pa.string(), pa.int64())),
+    )
+    making, _ = crowded.declare(any_ground)
+    assert making.exact_dominant == Dominant(exact_person=("b", "unknown"), exact_rows=1200)
+    assert "unknown" not in repr(making)
+    again, _ = crowded.declare(any_ground, [person_tag(("b", "unknown"), TAG_KEY)])
+    assert again.exact_dominant is None
+    large = [("a", str(place % 12), 7) for place in range(1500)] + [("b", "x", 1)] * 1100
+    making, _ = replace(crowded, file=replace(crowded.file, rows=tuple(large))).declare(any_ground)
+    assert making.exact_dominant is None
 
 
 def test_erased_persons_leave_nothing_and_nobody_else_moves(reference, light_ground):

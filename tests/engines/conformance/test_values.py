@@ -38,9 +38,10 @@ CLOSED_OTHER = Category(name="x", values=("F", "M", "else"), other="else", close
 EXAMPLES = [
     (
         INTEGER,
-        {"12": 12, " 12\t": 12, "12.0": 12, "12.": 12, "+5": 5, "-0": 0, "007": 7, "1.2e1": 12, "": None},
+        {"12": 12, " 12\t": 12, "12.0": 12, "12.": 12, "+5": 5, "-0": 0, "007": 7, "1.2e1": 12, "": None,
+         "NA": None, "nan": None, ".": None, "#N/A": None},
         {"121": 120, "-11": -10, "9" * 50: 120, "-" + "9" * 50: -10, "1e400": 120, "-1e400": -10},
-        ["12.5", "125e-1", "abc", "1_0", "0x10", "１２", "nan", "inf", "-Infinity", "true", "\u00a012", "1e99999", "."],
+        ["12.5", "125e-1", "abc", "1_0", "0x10", "１２", "inf", "-Infinity", "true", "\u00a012", "1e99999", " NA", "Na"],
     ),
     (
         Number(name="x", type="integer"),
@@ -51,9 +52,9 @@ EXAMPLES = [
     (Number(name="x", type="integer", low=0), {str(2**62): 2**62}, {"-5": 0, "1e300": MOST}, []),
     (
         CENTS,
-        {"12.34": 1234, "0.285": 29, "0.28499999999999999": 28, "0.285e0": 28, "-0.004": 0, "20000.004": 2_000_000},
+        {"12.34": 1234, "0.285": 29, "0.28499999999999999": 28, "0.285e0": 28, "-0.004": 0, "20000.004": 2_000_000, "-": None},
         {"-0.005": 0, "20000.005": 2_000_000, "1e300": 2_000_000, "-1e300": 0, "9" * 50: 2_000_000},
-        ["nan", "-inf", "inf", "1,5", "$5", "1e"],
+        ["-inf", "inf", "1,5", "$5", "1e", "n.a."],
     ),
     (EVEN, {"0.01": 1, "-0.01": -1, "0.0099": 0, "0.03": 2, "1e-300": 0}, {"20.01": 1000}, ["x"]),
     (FIVES, {"0.025": 1, "0.0249999999999": 0, "-0.075": -2}, {"-50.025": -1000}, []),
@@ -62,7 +63,7 @@ EXAMPLES = [
         DATE,
         {
             "1970-01-02": 1, " 1969-12-31 ": -1, "1969-12-31 23:59:59": -1, "2020-01-01T00:30:00+01:00": 18261,
-            "0000-01-01": -719528,
+            "0000-01-01": -719528, "NaT": None,
         },
         {},
         ["2020-02-30", "01/02/2020", "20200101", "epoch", "infinity", "12020-01-01"],
@@ -77,12 +78,13 @@ EXAMPLES = [
         {},
         ["1970-01-02 24:00:00", "12:00", "1970-01-01 00:00:00 Europe/Berlin", "1970-01-01 00:00:60"],
     ),
-    (Boolean(name="x"), {"true": 1, " NO ": 0, "1.0": 1, "T": 1, "": None}, {}, ["2", "ye\u017f", "on", "1.00"]),
+    (Boolean(name="x"), {"true": 1, " NO ": 0, "1.0": 1, "T": 1, "": None, "N/A": None}, {}, ["2", "ye\u017f", "on", "1.00"]),
     (Category(name="x", values=("é", "e\u0301", "a", "A")), {"e\u0301": 1, "é": 0, "A": 3, "a": 2}, {}, ["E\u0301"]),
-    (SEX, {"M": 1, "F": 0, "": None}, {}, ["m", "M ", " M", "FM"]),
-    (OTHER, {"x": 2, "else": 2, "f": 2, "": None}, {}, []),
-    (CLOSED_OTHER, {"x": 2, "": 0, "M": 1}, {}, []),
-    (Text(name="x"), {" as it is ": " as it is ", "a\nb\"c'": "a\nb\"c'", "": None}, {}, []),
+    (Category(name="x", values=("EU", "NA", "-")), {"NA": 1, "-": 2, "N/A": None}, {}, ["na ", "eu"]),
+    (SEX, {"M": 1, "F": 0, "": None, "NULL": None}, {}, ["m", "M ", " M", "FM"]),
+    (OTHER, {"x": 2, "else": 2, "f": 2, "": None, "NA": None, "NA ": 2}, {}, []),
+    (CLOSED_OTHER, {"x": 2, "": 0, "None": 0, "M": 1}, {}, []),
+    (Text(name="x"), {" as it is ": " as it is ", "a\nb\"c'": "a\nb\"c'", "": None, "NA": None, " NA": " NA", "nano": "nano"}, {}, []),
 ]  # fmt: skip
 
 
@@ -111,7 +113,10 @@ TYPED = [
     (Category(name="x", values=("1", "true", "1.0", "2020-01-02")), pa.float64(), [1.0], [2]),
     (Category(name="x", values=("1", "true", "1.0", "2020-01-02")), pa.date32(), [18263], [3]),
     (SEX, pa.dictionary(pa.int8(), pa.string()), ["F", "x"], [0, None]),
-    (Text(name="x"), pa.string(), ["", "a\0b", None], ["", "a\0b", None]),
+    (OTHER, pa.dictionary(pa.int8(), pa.string()), ["F", "x", "NA", None], [0, 2, None, None]),
+    (OTHER, pa.float64(), [NAN, 1.0], [None, 2]),
+    (Text(name="x"), pa.float64(), [NAN, 0.5], [None, "0.5"]),
+    (Text(name="x"), pa.string(), ["", "a\0b", None], [None, "a\0b", None]),
     (Text(name="x"), pa.timestamp("us"), [1_500_000], ["1970-01-01 00:00:01.5"]),
 ]  # fmt: skip
 
@@ -159,6 +164,37 @@ def test_closed_takes_the_first_value_and_the_owner_hears_of_what_did_not_fit(an
     rows, making = stored(any_ground, side_by_side([column], [["perhaps", None]], [pa.string()]))
     assert [row["x0"] for row in rows] == [0, 0]
     assert making.exact_nulled == {"row": 0, "x0": 1}
+
+
+def test_the_owner_hears_how_many_values_were_rounded_and_how_far(any_ground):
+    """The same on every engine; what was clamped or did not fit was not rounded, nor was what lies on the grid."""
+    texts = [
+        ["0.0038", "0.01", "0.015", "-5", "abc", "NaN", "0.0100000001", "0.1", "0.0051"],
+        ["12.25", "12.5", "12.625", "1e-300", "1e300", None, "0.3", " 7 ", "+.125"],
+        ["1e-12", "9e9", "1.0000000000004", "12345678901234567", "0.005", "-0.005", "0", "5e-4", "x"],
+    ]
+    columns = [
+        Number(name="x", type="decimal", step=Fraction("0.01"), low=0, high=10),
+        Number(name="x", type="decimal", step=Fraction("0.25"), low=0, high=400),
+        Number(name="x", type="decimal", step=Fraction("0.01")),
+    ]
+    types = [pa.string()] * 3
+    floats = [0.285, 0.1 + 0.2, NAN, 1e300, 5e-5, 0.0, 0.004999, 3.0, None]
+    whole = Number(name="x", type="decimal", step=Fraction(1000), low=0, high=50)
+    columns += [CENTS, whole]
+    _, making = stored(
+        any_ground,
+        side_by_side(columns, [*texts, floats, [1, 1000, 1499, -5, 60000]], [*types, pa.float64(), pa.int64()]),
+    )
+    found = {name: (each.exact_values, each.exact_most) for name, each in making.exact_rounded.items()}
+    assert found == {
+        "x0": (3, Fraction("0.005")),
+        "x1": (3, Fraction("0.125")),
+        "x2": (3, Fraction("0.005")),
+        "x3": (3, Fraction("0.005")),
+        "x4": (3, Fraction(499)),
+    }
+    assert {name: making.exact_clamped[name] for name in found} == {"x0": 1, "x1": 1, "x2": 0, "x3": 1, "x4": 1}
 
 
 def test_typed_sources(any_ground):

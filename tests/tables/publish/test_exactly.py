@@ -6,10 +6,11 @@ from fractions import Fraction
 import pytest
 
 import discreet
+from clinic import say
 from discreet.answers.sql import Asker
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.errors import BudgetExceeded, LedgerFault, LedgerLocked, QueryFailed, Refused, SchemaError, UsageError
-from discreet.invariant import published
+from discreet.invariant import ExactTotals, published
 from discreet.mechanisms.strategy.nodes import Nodes
 from discreet.tables.publish import measuring, offering
 from discreet.tables.publish import publish as publishing
@@ -152,6 +153,26 @@ def test_a_public_table_that_moves_places_buys_no_second_set(tmp_path):
     with pytest.raises(Refused, match="now says that they lie elsewhere"):
         run(discreet.open(tmp_path), STATES)
     assert project.budget("people").events == events
+
+
+def test_the_owner_is_warned_of_edited_places_at_refresh(tmp_path, capsys):
+    """Another version may have totals of its own, by places that are others: the two can differ by one person."""
+    project = make(tmp_path, extra=EXACT)
+    run(project, STATES)
+    assert project.edited_places("people") == []
+    text = (tmp_path / "places.csv").read_text()
+    head, *rows = text.splitlines()
+    (tmp_path / "places.csv").write_text("\n".join([head, *reversed(rows)]) + "\n")
+    assert discreet.open(tmp_path).edited_places("people") == [], "the same places in another order"
+    code, _, notes = say(capsys, tmp_path, "refresh", "people")
+    assert (code, "has changed since exact totals" in notes) == (0, False)
+    (tmp_path / "places.csv").write_text(text.replace("AA,a1,AAa10", "BB,a1,AAa10"))
+    code, _, notes = say(capsys, tmp_path, "refresh", "people")
+    assert code == 0
+    assert "note: 'places' has changed since exact totals of 'people' were published by it." in notes
+    assert "can tell where one person belongs" in notes
+    (tmp_path / "places.csv").unlink()
+    assert discreet.open(tmp_path).edited_places("people") == ["places"]
 
 
 DECLARED = {
@@ -309,11 +330,12 @@ def test_totals_are_read_only_of_what_was_declared(tmp_path):
     release = project.sql("select count(*) from people").ask(epsilon="0.1").id
     layout = lay_out(publishing.told_of(plan(tmp_path)), new, project.public)
     counted, _ = totals_of(layout.places, 1)
+    totals = ExactTotals(axes=layout.places.axes, totals=counted)
     assert isinstance(counted, Nodes) and new.number != old.number
     for version, given in ((new, id_), (old, "i-nothing")):
         with pytest.raises(LedgerFault, match="not declared"):
-            published(project.curator, version, layout.places.axes, counted, id_=given, release=release)
-    assert published(project.curator, old, layout.places.axes, counted, id_=id_, release=release).sum() == len(people())
+            published(project.curator, version, totals, id_=given, release=release)
+    assert published(project.curator, old, totals, id_=id_, release=release).sum() == len(people())
 
 
 def test_a_past_that_does_not_fit_twice_says_what_helps(tmp_path):

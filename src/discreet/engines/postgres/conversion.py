@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import Literal, assert_never
 
 from discreet.engines.conversion import DAMAGED, FAR, MOST_TEXT, decimal_form
+from discreet.engines.missing import among_sql
 from discreet.schema.column import Boolean, Category, Column, Moment, Number, Text
 from discreet.sql.dialect import EPOCH, quoted
 
@@ -86,9 +87,17 @@ def raw_sql(column: Column, value: str, kind: Kind, *, code: str = "CAST(NULL AS
             return code
         case Text():
             text = word_sql(value, kind)
-            return f"CASE WHEN strpos({text}, {quoted(DAMAGED)}) = 0 THEN substr({text}, 1, {MOST_TEXT}) END"
+            whole = f"strpos({text}, {quoted(DAMAGED)}) = 0 AND NOT {missing_sql(value, kind)}"
+            return f"CASE WHEN {whole} THEN substr({text}, 1, {MOST_TEXT}) END"
         case _:
             assert_never(column)
+
+
+def missing_sql(value: str, kind: Kind) -> str:
+    """Whether a value stands for none: `missing`."""
+    if kind in ("float", "numeric"):
+        return f"{value} = 'NaN'"
+    return among_sql(value, quoted) if kind == "text" else "false"
 
 
 def word_sql(value: str, kind: Kind) -> str:

@@ -13,16 +13,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from discreet.engines.dominant import dominant
 from discreet.engines.engine import Making
 from discreet.engines.keyed import pads
 from discreet.engines.ownership import Ownership
 from discreet.engines.place import Relation
-from discreet.engines.postgres.conversion import Kind, raw_sql, takes, value_sql, word_sql
+from discreet.engines.postgres.conversion import Kind, missing_sql, raw_sql, takes, value_sql, word_sql
 from discreet.engines.postgres.keyed import kept_sql, secret_sql, tag_sql
 from discreet.engines.postgres.reach import Reach, reach
 from discreet.engines.postgres.session import Session
 from discreet.engines.postgres.source import Source, execute, named, rows, stored
 from discreet.engines.postgres.tables import beside, check_names, create, stored_type
+from discreet.engines.rounding import roundings, rounds
 from discreet.engines.select import Forms, select_sql
 from discreet.engines.stored import check_declarable
 from discreet.errors import SchemaError
@@ -34,7 +36,8 @@ from discreet.sql.postgres import PostgreSQL
 #: Beyond this a SELECT would have more columns than the server lets it have: each has a code, and what is told of it.
 MOST_COLUMNS = 450
 #: A row has to fit into a page of 8 kB, whatever it holds: a text outside it still needs a pointer, and a number, with
-#: two booleans beside it, is padded to 16 bytes. (What is left is for the key, which NULLs there are, and the head.)
+#: a boolean and how it was moved beside it, is padded to 16 bytes. (What is left is for the key, which NULLs there
+#: are, and the head.)
 _MOST_WIDTH, _TEXT_WIDTH, _NUMBER_WIDTH = 7500, 28, 16
 
 #: How PostgreSQL makes codes of values. The fence keeps a value's form from being written, and computed, once a use.
@@ -42,6 +45,8 @@ FORMS = Forms(
     raw=raw_sql,
     word=word_sql,
     storage=lambda column: "TEXT" if isinstance(column, Text) else stored_type(column),
+    missing=missing_sql,
+    wide="NUMERIC",
     fence="\n  OFFSET 0",
     alias=" AS raw",
 )
@@ -144,6 +149,7 @@ class _Owned:
             exact_truncated=exact_all - exact_rows,
             exact_without_person=total - exact_all,
             exact_persons=exact_persons,
+            exact_dominant=dominant(self._first(), persons=exact_persons, rows=exact_all),
             **told,
         )
 
@@ -165,6 +171,13 @@ class _Owned:
             [*pads(self._ownership.tag_key).values(), list(self._ownership.forgotten)],
         )
         self._session.connection.execute("ANALYZE owners")
+
+    def _first(self) -> tuple[list[str], int] | None:
+        """Who has the most rows, and how many."""
+        keys = ", ".join(self._reach.names)
+        sql = f'SELECT "rows", {keys} FROM owners WHERE NOT forgotten ORDER BY "rows" DESC, {keys} LIMIT 1'
+        found = rows(self._session, sql)
+        return (list(found[0][1:]), int(found[0][0])) if found else None
 
     def _others(self) -> str:
         """The rows of those who are within the limit and agree with themselves, as they come."""
@@ -210,12 +223,31 @@ def _insert(session: Session, target: Relation, select: str, given: Sequence[Any
 
 
 def _told(session: Session, schema: Schema, coded: str) -> tuple[int, dict[str, Any]]:
-    """How many rows there are, what did not fit and what was clamped."""
-    ordered = [place for place, column in enumerate(schema.columns) if isinstance(column, Number | Moment)]
-    counts = ["count(*)", *(f"count(*) FILTER (WHERE nulled_{place})" for place in range(len(schema.columns)))]
-    counts += [f"count(*) FILTER (WHERE clamped_{place})" for place in ordered]
-    ((total, *found),) = rows(session, f"SELECT {', '.join(counts)} FROM {coded}")
-    names = [column.name for column in schema.columns]
-    nulled = dict(zip(names, found, strict=False))
-    clamped = dict(zip([names[place] for place in ordered], found[len(names) :], strict=True))
-    return total, {"exact_nulled": nulled, "exact_clamped": clamped}
+    """How many rows there are, what did not fit, what was clamped and what was rounded."""
+    columns = list(enumerate(schema.columns))
+    counts = {"rows": "count(*)"} | {f"nulled {place}": _where(f"nulled_{place}") for place, _ in columns}
+    for place, column in columns:
+        if rounds(column):
+            counts[f"clamped {place}"] = _where(f"moved_{place} = -1")
+            counts[f"rounded {place}"] = _where(f"moved_{place} > 0")
+            counts[f"most {place}"] = f"coalesce(max(moved_{place}), 0)"
+        elif isinstance(column, Number | Moment):
+            counts[f"clamped {place}"] = _where(f"clamped_{place}")
+    ((*found,),) = rows(session, f"SELECT {', '.join(counts.values())} FROM {coded}")
+    told = dict(zip(counts, map(int, found), strict=True))
+    moves = {
+        column: (told[f"rounded {place}"], max(told[f"most {place}"], 0))
+        for place, column in columns
+        if isinstance(column, Number) and rounds(column)
+    }
+    return told["rows"], {
+        "exact_nulled": {column.name: told[f"nulled {place}"] for place, column in columns},
+        "exact_clamped": {
+            column.name: told[f"clamped {place}"] for place, column in columns if f"clamped {place}" in told
+        },
+        "exact_rounded": roundings(moves),
+    }
+
+
+def _where(condition: str) -> str:
+    return f"count(*) FILTER (WHERE {condition})"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from discreet.engines.conversion import DAMAGED
 from discreet.engines.ownership import Ownership
-from discreet.engines.postgres.conversion import MOST_BYTES
+from discreet.engines.postgres.conversion import MOST_BYTES, missing_sql
 from discreet.engines.postgres.session import Session
 from discreet.engines.postgres.source import Held, Source, stored
 from discreet.errors import SchemaError
@@ -93,7 +93,8 @@ def _text(held: Held, source: Source) -> str:
         case "text":
             # Two damaged ids may be two persons': as one they would share a limit, and each move the other's rows.
             short = f"octet_length({text}) <= {MOST_BYTES}"
-            return f"CASE WHEN {short} AND strpos({text}, {quoted(DAMAGED)}) = 0 THEN {text} END"
+            whole = f"strpos({text}, {quoted(DAMAGED)}) = 0 AND NOT {missing_sql(text, held.kind)}"
+            return f"CASE WHEN {short} AND {whole} THEN {text} END"
         case "numeric":
             return f"CASE WHEN {value} NOT IN ('NaN', 'Infinity', '-Infinity') THEN {text} END"
         case "date":

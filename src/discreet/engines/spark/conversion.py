@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from discreet.engines.conversion import DAMAGED, FAR, MOST_TEXT, decimal_form
+from discreet.engines.missing import among_sql
 from discreet.engines.spark.kinds import WIDE, Kind, matches, once, text, trimmed
 from discreet.engines.spark.moments import day_word, moment_sql, moment_word
 from discreet.engines.stored import bounds
@@ -62,9 +63,17 @@ def raw_sql(column: Column, value: str, kind: Kind, *, code: str = "CAST(NULL AS
         case Category():
             return code
         case Text():
-            return whole_sql(f"substr({word_sql(value, kind)}, 1, {MOST_TEXT})", of=word_sql(value, kind))
+            whole = whole_sql(f"substr({word_sql(value, kind)}, 1, {MOST_TEXT})", of=word_sql(value, kind))
+            return f"CASE WHEN NOT {missing_sql(value, kind)} THEN {whole} END"
         case _:
             assert_never(column)
+
+
+def missing_sql(value: str, kind: Kind) -> str:
+    """Whether a value stands for none: `missing`."""
+    if kind.family in ("float", "double"):
+        return f"isnan({value})"
+    return among_sql(value, text) if kind.family == "text" else "false"
 
 
 def whole_sql(result: str, *, of: str) -> str:

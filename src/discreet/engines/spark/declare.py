@@ -17,9 +17,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.engines.engine import Making
+from discreet.engines.rounding import roundings, rounds
 from discreet.engines.select import Forms, select_sql
-from discreet.engines.spark.conversion import raw_sql, storage, takes, word_sql
-from discreet.engines.spark.kinds import Kind
+from discreet.engines.spark.conversion import missing_sql, raw_sql, storage, takes, word_sql
+from discreet.engines.spark.kinds import WIDE, Kind
 from discreet.engines.spark.lake import Manifest, Table
 from discreet.engines.spark.session import Session
 from discreet.engines.spark.small import small
@@ -30,7 +31,7 @@ from discreet.schema.column import Category, Column, Moment, Number, type_name
 from discreet.schema.schema import Schema
 
 #: How Spark makes codes of values.
-FORMS = Forms(raw=raw_sql, word=word_sql, storage=storage)
+FORMS = Forms(raw=raw_sql, word=word_sql, storage=storage, missing=missing_sql, wide=WIDE)
 
 #: What the source is called in the SQL.
 SOURCE = "discreet_source"
@@ -128,25 +129,35 @@ def write(frame: Any, target: Table, folder: str, *, columns: int, beside: Seque
 
 
 def tell(prepared: Prepared, select: str) -> dict[str, int]:
-    """The counts for the owner: rows, and by place what was nulled and what was clamped."""
+    """The counts for the owner: rows, and by place what was nulled, clamped and rounded."""
     counts = {"rows": "count(*)"}
     for place, column in enumerate(prepared.schema.columns):
         counts[f"nulled_{place}"] = f"count_if(nulled_{place})"
-        if isinstance(column, Number | Moment):
+        if rounds(column):
+            counts[f"clamped_{place}"] = f"count_if(moved_{place} = -1)"
+            counts[f"rounded_{place}"] = f"count_if(moved_{place} > 0)"
+            counts[f"most_{place}"] = f"greatest(coalesce(max(moved_{place}), 0), 0)"
+        elif isinstance(column, Number | Moment):
             counts[f"clamped_{place}"] = f"count_if(clamped_{place})"
     listed = ", ".join(f"{sql} AS {name}" for name, sql in counts.items())
     [row] = prepared.session.sql(f"SELECT {listed} FROM ({select})").toArrow().to_pylist()
     return {name: int(row[name]) for name in counts}
 
 
-def made(schema: Schema, told: dict[str, int], **counts: int) -> Making:
+def made(schema: Schema, told: dict[str, int], **counts: Any) -> Making:
     """What the owner is told."""
     columns = list(enumerate(schema.columns))
+    moves = {
+        column: (told[f"rounded_{place}"], told[f"most_{place}"])
+        for place, column in columns
+        if isinstance(column, Number) and rounds(column)
+    }
     return Making(
         exact_nulled={column.name: told[f"nulled_{place}"] for place, column in columns},
         exact_clamped={
             column.name: told[f"clamped_{place}"] for place, column in columns if f"clamped_{place}" in told
         },
+        exact_rounded=roundings(moves),
         **counts,
     )
 

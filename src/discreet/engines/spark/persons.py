@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from discreet.engines.dominant import dominant
 from discreet.engines.engine import Making
 from discreet.engines.ownership import Ownership
 from discreet.engines.spark.declare import (
@@ -129,7 +130,17 @@ class _Owned:
             exact_truncated=exact_all - exact_rows,
             exact_without_person=told["rows"] - exact_all,
             exact_persons=exact_persons,
+            exact_dominant=dominant(self._first(), persons=exact_persons, rows=exact_all),
         )
+
+    def _first(self) -> tuple[list[str], int] | None:
+        """Who has the most rows, and how many."""
+        texts = [part.text for part in self.reach.key_of(_PERSONS)]
+        listed = ", ".join(f"{text} AS text_{place}" for place, text in enumerate(texts))
+        order = ", ".join(f"text_{place}" for place in range(len(texts)))
+        sql = f"SELECT rows, {listed} FROM {_PERSONS} WHERE NOT forgotten ORDER BY rows DESC, {order} LIMIT 1"
+        found = self.session.sql(sql).collect()
+        return ([str(text) for text in found[0][1:]], int(found[0][0])) if found else None
 
     def _others_sql(self) -> str:
         """The rows of those who keep all of theirs, as they are."""

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from discreet.engines.ownership import Ownership
-from discreet.engines.spark.conversion import whole_sql, word_sql
+from discreet.engines.spark.conversion import missing_sql, whole_sql, word_sql
 from discreet.engines.spark.declare import named
 from discreet.engines.spark.session import Session
 from discreet.engines.spark.source import Source
@@ -102,6 +102,7 @@ def _part(source: Source, place: int) -> Part:
         case "text":
             # Two damaged ids may be two persons': as one they would share a limit, and each move the other's rows.
             word = word_sql(value, reading.kind)
-            return SparkPart(sql=whole_sql(word, of=word), type="VARCHAR")
+            named = f"CASE WHEN NOT {missing_sql(word, reading.kind)} THEN {whole_sql(word, of=word)} END"
+            return SparkPart(sql=named, type="VARCHAR")
         case _:
             return SparkPart(sql=word_sql(value, reading.kind), type="VARCHAR")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from discreet.answers.sql import Asker
 from discreet.curator import Curator
-from discreet.invariant import published, refuse_others
+from discreet.invariant import ExactTotals, published, refuse_others
 from discreet.mechanisms.addition import Integers
 from discreet.program import Program
 from discreet.tables.publish.exactly import level_totals, totals_of
@@ -95,7 +95,8 @@ def _declared(layout: Layout, curator: Curator) -> str:
 def _refuse_others(layout: Layout, curator: Curator) -> None:
     assert layout.known is not None
     counted, _ = totals_of(layout.places, layout.known)
-    refuse_others(curator.ledger, layout.version, layout.places.axes, counted, words=_words(layout))
+    totals = ExactTotals(axes=layout.places.axes, totals=counted, by=layout.places.by)
+    refuse_others(curator.ledger, layout.version, totals, words=_words(layout))
 
 
 def _totals(layout: Layout, declared: str, release: str, curator: Curator) -> NDArray[np.int64]:
@@ -103,6 +104,6 @@ def _totals(layout: Layout, declared: str, release: str, curator: Curator) -> ND
     assert layout.known is not None
     counted, rank = totals_of(layout.places, layout.known)
     source = source_of(layout.version, layout.places.joined)
-    axes = layout.places.axes
-    found = published(curator, layout.version, axes, counted, id_=declared, release=release, **source)
+    totals = ExactTotals(axes=layout.places.axes, totals=counted, by=layout.places.by)
+    found = published(curator, layout.version, totals, id_=declared, release=release, **source)
     return found.astype(np.int64)[rank]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.inference.linear.hierarchy import Tree
+from discreet.invariant import PublicPlaces
 from discreet.plan.cells import Axis
 from discreet.schema.column import Category, Column, Label
 from discreet.schema.schema import Schema, closest
@@ -35,6 +36,7 @@ class Places:
     leaves: Wholes
     labels: tuple[tuple[Label, ...], ...]
     joined: Joined | None = None
+    by: PublicPlaces | None = None
 
     def nodes(self, level: int) -> Wholes:
         """The node of a level for each value of the axes."""
@@ -61,6 +63,7 @@ class Coded:
     codes: tuple[Wholes, ...]
     labels: tuple[tuple[Label, ...], ...]
     joined: Joined | None = None
+    by: PublicPlaces | None = None
 
     @property
     def size(self) -> int:
@@ -116,7 +119,8 @@ def placed(coded: Coded, *, out: NDArray[np.bool_]) -> Places:
         for labels, key, first in zip(coded.labels, keys[1:], firsts[1:], strict=True)
     )
     parents = tuple(upper[first] for upper, first in zip(nodes, firsts[1:], strict=False))
-    return Places(axes=coded.axes, tree=Tree(parents), leaves=leaves, labels=own_labels, joined=coded.joined)
+    tree, joined, by = Tree(parents), coded.joined, coded.by
+    return Places(axes=coded.axes, tree=tree, leaves=leaves, labels=own_labels, joined=joined, by=by)
 
 
 def axis_named(name: str, told: Told, schema: Schema) -> tuple[Column, Axis]:
@@ -188,4 +192,4 @@ def _by_table(told: Told, hierarchy: ToldHierarchy, schema: Schema, public: Publ
             f"no value of column {column.name!r} stands in column {hierarchy.levels[-1]!r} of {public.name!r}"
         )
     coded = _labelled((axis,), [[None if row is None else texts[row] for row in found] for texts in listed])
-    return replace(coded, joined=joined)
+    return replace(coded, joined=joined, by=PublicPlaces.of(public, hierarchy.levels))

@@ -1,0 +1,120 @@
+"""What the owner reads when a version was made: which rows were kept, what was moved, what looks wrong. All exact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from discreet.engines.engine import Making
+    from discreet.schema.schema import Table
+
+
+def refreshed(table: Table, version: int, making: Making) -> tuple[dict[str, Any], str]:
+    """What making a version did: exact, for the owner only."""
+    name = table.name
+    left_out = making.exact_truncated + making.exact_without_person + making.exact_loops + making.exact_doubles
+    read = making.exact_rows + left_out
+    kept = f", of which {making.exact_rows} are kept and {left_out} left out" if left_out else ""
+    lines = [f"made version {version} of {name!r} from {read} rows{kept} (this note is exact: for the owner)"]
+    if table.schema.unit.through is not None:
+        lines.append("  a row counts once under each person that it reaches")
+    if version > 1:
+        lines.append("  older answers stay; the same question about this version is asked, and paid, anew")
+    if making.exact_persons is not None:
+        lines.append(f"  {making.exact_persons} persons")
+    if making.exact_without_person:
+        lines.append(f"  {making.exact_without_person} rows without a person were left out")
+    if making.exact_truncated:
+        lines.append(f"  {making.exact_truncated} rows beyond rows_per_person were left out")
+    if making.exact_loops:
+        lines.append(f"  {making.exact_loops} edges from a person to themselves were left out")
+    if making.exact_doubles:
+        lines.append(f"  {making.exact_doubles} rows repeat an edge, and were left out")
+    if making.exact_one_way is not None:
+        lines.append(
+            f"  {making.exact_one_way} of {making.exact_rows} edges stand there in one direction only, and count as "
+            "both; directed = true tells directions apart"
+        )
+    empty = [column for column, nulled in making.exact_nulled.items() if 0 < nulled == read]
+    for column, nulled in making.exact_nulled.items():
+        if column in empty:
+            lines.append(f"  {column}: not one of {nulled} values fits, so all are NULL: is it declared as what it is?")
+        elif nulled:
+            lines.append(f"  {column}: {nulled} values did not fit and are NULL")
+    for column, clamped in making.exact_clamped.items():
+        if clamped:
+            lines.append(f"  {column}: {clamped} values were moved to the nearest bound")
+    lines += [f"  {line}" for line in (*_rounding(table, making), *_whose(making))]
+    data = {
+        "table": name,
+        "version": version,
+        "read": read,
+        "rows": making.exact_rows,
+        "persons": making.exact_persons,
+        "without_person": making.exact_without_person,
+        "truncated": making.exact_truncated,
+        "loops": making.exact_loops,
+        "doubles": making.exact_doubles,
+        "one_way": making.exact_one_way,
+        "nulled": dict(making.exact_nulled),
+        "clamped": dict(making.exact_clamped),
+        "rounded": {
+            column: {"values": rounded.exact_values, "most": float(rounded.exact_most)}
+            for column, rounded in making.exact_rounded.items()
+        },
+        "dominant": None
+        if making.exact_dominant is None
+        else {"person": list(making.exact_dominant.exact_person), "rows": making.exact_dominant.exact_rows},
+        "empty": empty,
+    }
+    return data, "\n".join(lines)
+
+
+def _rounding(table: Table, making: Making) -> Iterator[str]:
+    """How many values were rounded, and where the step is the reason to doubt averages."""
+    from discreet.schema.column import Number
+    from discreet.schema.step import is_coarse
+
+    for column in table.schema.columns:
+        rounded = making.exact_rounded.get(column.name)
+        if rounded is None or not rounded.exact_values or not isinstance(column, Number):
+            continue
+        step, most = _plain(column.step), _plain(rounded.exact_most)
+        yield f"{column.name}: {rounded.exact_values} values were rounded to steps of {step}, by up to {most}"
+        if is_coarse(column):
+            low, high = column.label(column.low or 0), column.label(column.high or 0)
+            yield (
+                f"warning: {column.name}: steps of {step} are coarse for {low} to {high}, and averages can be off by "
+                "half a step. Declare a smaller step, or none: then it follows from low and high"
+            )
+
+
+def _plain(number: Fraction) -> str:
+    """A number of at most 15 decimals, written out.
+
+    >>> _plain(Fraction(1, 100_000)), _plain(Fraction(1000))
+    ('0.00001', '1000')
+    """
+    return f"{float(number):.15f}".rstrip("0").rstrip(".")
+
+
+def _whose(making: Making) -> Iterator[str]:
+    """Somebody with far more rows than anybody else is perhaps nobody."""
+    found = making.exact_dominant
+    if found is not None:
+        named = ", ".join(repr(part[:60]) for part in found.exact_person)
+        yield (
+            f"warning: one person, {named}, has {found.exact_rows} rows, over 100 times as many as others have on "
+            "average. If this id stands for unknown persons, empty it in the source: rows without a person are left out"
+        )
+
+
+def edited_warning(places: str, table: str) -> str:
+    """That totals of a new version must not be published by another table of places than those of the last."""
+    return (
+        f"{places!r} has changed since exact totals of {table!r} were published by it. Exact totals by the new "
+        f"{places!r}, beside those by the old one, can tell where one person belongs: publish noisy ones, or undo the "
+        "change"
+    )
