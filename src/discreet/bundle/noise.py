@@ -19,8 +19,8 @@ from typing import Any
 from discreet.accounting import events
 from discreet.accounting.events import Event, Exponential, Gaussian, Laplace, Reserved, Threshold
 from discreet.bundle.networks import KINDS as NETWORKS
-from discreet.bundle.reread import schema_of
 from discreet.bundle.report import Check
+from discreet.bundle.reread import schema_of
 from discreet.bundle.retaken import Differs, Retaken
 from discreet.graph.expected import expected
 from discreet.mechanisms.laplace import DiscreteLaplace
@@ -119,6 +119,8 @@ def _program(plan: Mapping[str, Any]) -> str:
         return f"one unit moves each of {len(parts_of(taken[0]))} tables by its {schema.unit.rows} rows at most"
     if kind == "model":
         return _model(taken, steps, schema)
+    if kind == "comparison":
+        _distances(taken, schema.unit.rows)
     raise _NotChecked(f"how far one unit moves what was measured is not derived for a release of the kind {kind!r}")
 
 
@@ -169,6 +171,15 @@ def _tables(event: Event, noisy: Sequence[Any], rows: int) -> None:
             case _:
                 raise Differs("a table was not measured by noise")
         if moved != most:
+            raise Differs(f"the noise was made for units of fewer rows than the {rows} that the table allows")
+
+
+def _distances(taken: Sequence[Event], rows: int) -> None:
+    """Distances of tables from a model: each row of a unit moves one by the same whole number, whichever that is."""
+    for each in (part for event in taken for part in parts_of(event)):
+        l1 = each.l1 if isinstance(each, Laplace) else 0
+        l2_squared = each.l2_squared if isinstance(each, Gaussian) else 0
+        if l1 % rows or l2_squared % rows**2:
             raise Differs(f"the noise was made for units of fewer rows than the {rows} that the table allows")
 
 

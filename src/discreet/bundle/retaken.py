@@ -1,4 +1,4 @@
-"""A program whose steps are taken once more from a bundle: made as at first, compared with what was charged, not drawn."""
+"""A program whose steps are taken again from a bundle: made as at first, compared with what was charged, not drawn."""
 
 from __future__ import annotations
 

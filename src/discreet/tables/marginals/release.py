@@ -229,7 +229,7 @@ def release_marginals(
     Because: `Planned.laws`; each part is measured on the exact marginal over its axes, in which a row lies in one
         cell. What follows sees noisy numbers alone.
     """
-    version, sizes = program.version, planned.wish.sizes
+    version = program.version
     laws = planned.laws(program.event, rows=version.schema.unit.rows)
     noisy = _measure(program, axes, planned.parts, laws)
     return Marginals(
