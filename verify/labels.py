@@ -1,10 +1,11 @@
-"""What the keys of rows can be called: the labels of every key of a question, from the declaration and stored keys alone.
+"""What keys of rows can be called: the labels of every key of a question, by the declaration and stored keys alone.
 
 A column of keys that is none of these says something that was not measured, or that only the text of the question says.
 """
 
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 from itertools import islice, pairwise, product
@@ -62,10 +63,8 @@ def literals(of: Node) -> Iterator[int]:
 def moments(codes: list[int]) -> Iterator[Labels]:
     """Days, microseconds, and numbers of years, quarters and months, as dates and as midnights."""
     begun = datetime(1970, 1, 1)
-    try:
+    with suppress(OverflowError, ValueError):
         yield [(begun + timedelta(microseconds=code)).isoformat(sep=" ") for code in codes]
-    except (OverflowError, ValueError):
-        pass
     for months in (0, 12, 3, 1):  # of the period that is numbered; 0: days
         try:
             if months == 0:
@@ -208,6 +207,6 @@ def called(values: list[Any], places: list[Place], labels: Labels) -> bool:
 
 
 def function(values: list[Any], places: list[Place]) -> bool:
-    """Whether rows of the same key have the same value."""
-    told: dict[Place, Any] = {}
+    """Whether rows of the same key have the same value, and rows of a set that sums over it have NULL."""
+    told: dict[Place, Any] = {place: None for place in places if place[1] is None}
     return all(same(told.setdefault(place, value), value) for value, place in zip(values, places, strict=True))

@@ -25,6 +25,7 @@ LEFT = dict.fromkeys(
         "rows: quantiles",
         "persons: per person",
         "persons: counted",
+        "persons: words",
     ],
     "numbers",
 ) | {"persons: days": "sensitivity"}
