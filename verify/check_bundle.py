@@ -196,9 +196,9 @@ class Bundle:
         if not pure or spent[1] > rho or spent[2] > delta:
             raise Broken("the steps lose more than was reserved")
         within = f"{len(events)} steps lose no more than was reserved"
-        drawn = [self.payload(f"{plan['release']}.{number}") for number in range(1, len(events) + 1)]
+        values = [self.payload(f"{plan['release']}.{number}") for number in range(1, len(events) + 1)]
         stored, declared = self.payload(plan["release"]), self.plan["schemas"][plan["table"]]["declared"]
-        return f"{within}; {moved(plan['kind'], stored, events, drawn, declared)}"
+        return f"{within}; {moved(plan['kind'], stored, events, values, declared)}"
 
     def losses(self) -> str:
         plan, proof, stored = self.plan, self.proof, self.payload(self.plan["release"])

@@ -201,8 +201,8 @@ def within(values: list[Any], labels: Labels) -> bool:
 def called(values: list[Any], places: list[Place], labels: Labels) -> bool:
     """Whether values are the labels of these places; a set that sums over a key, or shows it elsewhere, has NULL."""
     summed = {one for one, place in places if place is None}
-    summed |= {one for one, _ in places} - {one for (one, _), value in zip(places, values, strict=True) if value is not None}  # fmt: skip # noqa: E501
-    pairs = zip(values, places, strict=True)
+    pairs = list(zip(values, places, strict=True))
+    summed |= {one for one, _ in places} - {one for value, (one, _) in pairs if value is not None}
     return all(same(value, None if one in summed or place is None else labels[place]) for value, (one, place) in pairs)
 
 

@@ -43,7 +43,7 @@ def noise(kind: str, size: Any, far: tuple[int, int], rows: int) -> Node:
 
 
 def tables(event: Node, values: Any, rows: int, declared: Node) -> None:
-    """A step of tables, each under its own noise, in which a row is counted once. Choices say nothing but an epsilon."""
+    """A step of tables, each under its own noise, in which a row is counted once. Choices say an epsilon alone."""
     texts = [told for told in declared.get("columns", {}).values() if told["type"] == "text"]
     parts, constant = parted(event), any(told.get("constant") is True for told in texts)
     if isinstance(values, list) and len(parts) != len(values):

@@ -72,7 +72,8 @@ class Tables:
     def cells(self, told: Any, rows: int) -> list[tuple[int, int]]:
         """Which group of which set each row is; each is one, and no two are the same."""
         straight = told is None or told["cells"] is None
-        cells = [(0, place) for place in range(rows)] if straight else [(whole(one), whole(two)) for one, two in told["cells"]]  # fmt: skip # noqa: E501
+        named = [(0, place) for place in range(rows)] if straight else told["cells"]
+        cells = [(whole(one), whole(two)) for one, two in named]
         if len(set(cells)) < len(cells) or len(cells) != rows:
             raise Broken("two rows are said to be the same group")
         groups = [self.keys.groups(place) for place in range(len(self.sets))]
@@ -106,15 +107,18 @@ class Tables:
         (threshold,) = bounds or {None}
         for ends, value, law in zip(told, noisy, laws, strict=True):
             far = half_width(law, self.doubt if threshold is None else self.doubt / 2)
-            low = value - far
-            if threshold is not None and not value > threshold + far + 1:
-                low = 1 if value <= threshold + far - 1 or ends is None or near(ends[0], times, 1) else low
-            if threshold is not None and ends is None and times != 1:
+            size, lows = far * times, [value - far]
+            if threshold is not None and value <= threshold + far + 1:  # beyond that it is no evidence of many
+                lows = [1] if value < threshold + far else [1, value - far]
+            if threshold is not None and times < 0 and ends is None:
                 continue
-            if ends is None or not near(ends[0], low * times, far * times) or not near(ends[1], (value + far) * times, far * times):  # fmt: skip # noqa: E501
+            low, high = ends or (None, None)
+            if not any(near(low, each * times, size) for each in lows) or not near(high, (value + far) * times, size):
                 raise Broken(f"the noise intervals of {name} are not those of its noise")
 
-    def keyed(self, names: list[str], held: list[list[Any]], cells: list[tuple[int, int]], told: Any, left: list[str]) -> None:  # fmt: skip # noqa: E501
+    def keyed(
+        self, names: list[str], held: list[list[Any]], cells: list[tuple[int, int]], told: Any, left: list[str]
+    ) -> None:
         """The columns of keys: no more than there are, and of each its labels."""
         keys, most, different = self.count([one for one, _ in cells], held)
         if different > most and (told is not None or not left):  # a table of which nothing is told stays open

