@@ -31,7 +31,6 @@ from discreet.tables.marginals.release import measured_again
 from discreet.tables.ranges.release import measured
 from discreet.tables.ranges.ruler import ruler_of
 
-
 #: Of each kind of noise, what says how large it is, and how far what it is added to moves.
 _NOISE = {"laplace": ("scale", "l1"), "gaussian": ("sigma2", "l2_squared")}
 
