@@ -9,21 +9,19 @@ import hashlib
 import json
 import re
 import sys
-from collections import Counter
 from collections.abc import Callable
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
-from functools import reduce
 from io import TextIOWrapper
-from math import isqrt
-from operator import or_
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # an isolated interpreter does not look beside its script
 from ed25519 import signed
-from measured import Loss, Steps, as_text, converted, loss, norms, ratio, text
+from measured import Loss, Steps, as_text, converted, loss, ratio, text
+from programs import moved
 from relation import TRUE, Broken, Open, Relation, persons, unit, whole
+from shown import Tables, formed, written
 
 MARK, MOST_FILES, MOST_BYTES = b"discreet release bundle 1\n", 2000, 2**28
 STRANGE = (
@@ -32,8 +30,8 @@ STRANGE = (
 NOT_PROVED = (
     "No checker can prove that the noise was drawn as the law says, that the data were true, that nothing else was "
     "released about these people, or that the key is the publisher's: compare its fingerprint with one that they gave "
-    "you. Names of columns, keys of rows, noise intervals, data.csv, data.parquet, card.html and chart.svg are signed "
-    "and not recomputed here; nor are the texts of the question and of card.yaml read, nor what was added to a file."
+    "you. Names of columns, which rows are shown and in which order, data.parquet, card.html and chart.svg are signed "
+    "and not recomputed here; nor are the texts of the question and of card.yaml read, nor what was added to the plan."
 )
 
 
@@ -204,17 +202,9 @@ class Bundle:
         if not pure or spent[1] > rho or spent[2] > delta:
             raise Broken("the steps lose more than was reserved")
         within = f"{len(events)} steps lose no more than was reserved"
-        stored = self.payload(plan["release"])
-        if plan["kind"] != "ranges" or stored["adaptive"] is not False or len(events) != 1:
-            raise Open(f"{within}; how far each of them moves is said by its event, and not derived here")
-        rows, columns, law = self.proof["unit"]["rows"], norms(stored["strategy"]), stored["law"]
-        if law["kind"] == "discrete-laplace":
-            wanted: Any = {"kind": "laplace", "scale": law["scale"], "l1": rows * max(one for one, _ in columns)}
-        else:
-            far = rows**2 * max(two for _, two in columns)
-            wanted = {"kind": "gaussian", "sigma2": law["sigma2"], "l2_squared": far}
-        same(events[0], wanted, "how far the strategy moves by its columns")
-        return f"{within}; the columns of the strategy move by no more than its event says"
+        values = [self.payload(f"{plan['release']}.{number}") for number in range(1, len(events) + 1)]
+        stored, declared = self.payload(plan["release"]), self.plan["schemas"][plan["table"]]["declared"]
+        return f"{within}; {moved(plan['kind'], stored, events, values, declared)}"
 
     def losses(self) -> str:
         plan, proof, stored = self.plan, self.proof, self.payload(self.plan["release"])
@@ -258,63 +248,19 @@ class Bundle:
         same(re.findall(r'^ +dp_flavor:\n +name: "(.*)"$', card, re.M), [variant], "the variant on card.yaml")
         return f"manifest and card.yaml claim just that: {variant}, neighbours {neighbours}"
 
+    def tables(self) -> str:
+        """data.json is tables and nothing else, and data.csv holds the same."""
+        data = read(self.files["data.json"])
+        found = formed(data, self.plan["release"], ratio(self.plan["confidence"]))
+        for turn, table in enumerate(found):
+            written(table, self.files[f"data{f'-{turn + 1}' if turn else ''}.csv"])
+        return f"{len(found)} in data.json, and each the same in CSV"
+
     def shown(self) -> str:
-        """Numbers that are a multiple of one noisy number are just that, rounded to a power of ten."""
-        tables, parts = read(self.files["data.json"])["tables"], self.payload(self.plan["release"])["parts"]
-        drawn = {(0, part["answers"]): (part["noisy"], part["law"]) for part in parts if part["kind"] == "keys"}
-        for part in [part for part in parts if part["kind"] == "cells"]:
-            noised = zip(part["statistics"], part["noisy"], part["laws"], strict=True)
-            drawn |= {(part["place"], number): (noisy, law) for number, noisy, law in noised}
-        left, doubt = list[str](), False
-        for table, told in zip(tables, self.proof["shown"], strict=True):
-            rows, plain = table["rows"], [] if told is None else told["columns"]
-            straight = told is None or told["cells"] is None
-            cells = [[0, place] for place in range(len(rows))] if straight else told["cells"]
-            if len({(one, group) for one, group in cells}) < len(cells):
-                raise Broken("two rows are said to be the same group")
-            for place, statistic, times in plain:
-                kind, *more = self.statistics()[statistic]
-                step = ratio(times) / (whole(more[2]) if kind == "sum" else 1)  # a sum is counted in grains, of a grid
-                if 1 not in step.as_integer_ratio() if kind == "sum" else step != 1:
-                    left.append(table["columns"][place]["name"])  # by how much is said in the text, which is not read
-                noisy = [drawn[one, statistic][0][whole(group)] * ratio(times) for one, group in cells if group >= 0]
-                size = max([width(drawn[one, statistic][1]) for one, _ in cells], default=1) * abs(ratio(times))
-                kinds = {int} if ratio(times) == 1 else {float}
-                if {type(row[place]) for row in rows} - kinds or not rounded([row[place] for row in rows], noisy, size):
-                    raise Broken(f"the numbers of {table['columns'][place]['name']} are not those that were measured")
-            is_key, places = [each["kind"] == "key" for each in table["columns"]], {place for place, _, _ in plain}
-            held = [[cell for cell, key in zip(row, is_key, strict=True) if key] for row in rows]
-            keys, most, different = self.keys([one for one, _ in cells], held)
-            if different > most and (told is not None or all(is_key)):  # a table of which nothing is told stays open
-                raise Broken("more columns are said to be keys than the question has")
-            doubt = doubt or different > keys
-            if [len(self.proof["question"]["sets"]), different] == [1, keys] and len(set(map(text, held))) < len(rows):
-                raise Broken("two rows have the same keys")
-            if len(places) < len(plain) or any(is_key[place] for place in places):
-                raise Broken("a column is said to be two things")
-            named = [each["name"] for each in table["columns"]]
-            left += [name for place, name in enumerate(named) if not is_key[place] and place not in places]
-        if left:
-            raise Open(f"computed from several noisy numbers, and not recomputed here: {', '.join(map(str, left))}")
-        if doubt:
-            raise Open("one key is shown by several columns, and why is said in the text, which is not read")
-        return "all numbers in data.json are noisy numbers that were measured, at most rounded"
-
-    def keys(self, places: list[int], held: list[list[Any]]) -> tuple[int, int, int]:
-        """How many keys rows of these sets have, how many if none is in two sets, and how many columns say something.
-
-        An earlier column again says nothing new; nor do NULL alone and grouping(key): 0 where a set has it, else 1.
-        """
-        asked = self.proof["question"]
-        sets = [Counter(map(text, axes)) for axes in sorted(asked["sets"], key=text)]
-        follow = [[None] * len(held)] + [[0] * len(held)] * len(asked["keys"])
-        follow += [[int(axis not in sets[place]) for place in places] for axis in set().union(*sets)]
-        used, more = [sets[place] for place in set(places)], len(asked["keys"])
-        said = {text(list(column)) for column in zip(*held, strict=True)} - set(map(text, follow))
-        return reduce(or_, used, Counter[str]()).total() + more, sum(map(Counter.total, used)) + more, len(said)
-
-    def statistics(self) -> list[Any]:
-        return sorted(self.proof["question"]["statistics"], key=text)
+        """Numbers that are a multiple of one noisy number are just that, keys are declared or stored ones."""
+        tables, plan = read(self.files["data.json"])["tables"], self.plan
+        stored = self.payload(plan["release"])
+        return Tables(tables, self.proof, plan["schemas"], stored, ratio(plan["confidence"])).check()
 
     def everybody(self) -> bool:
         """Whether nobody is left out of what is measured, so that it counts in whatever is the worst case."""
@@ -348,26 +294,6 @@ class Bundle:
         return f"row {told['row']} of ledger {told['ledger']}, told as of row {told['as_of']}; spent within the limit"
 
 
-def width(law: dict[str, Any]) -> int:
-    """About the size of the noise, at least 1."""
-    return 1 + int(ratio(law["scale"]) if "scale" in law else isqrt(int(ratio(law["sigma2"]))))
-
-
-def rounded(shown: list[Any], exact: list[Fraction], size: Fraction | int) -> bool:
-    """Whether numbers are these, all rounded to one power of ten no larger than their noise.
-
-    What lies half way may go to either side; of floats, which are computed with an error, what nearly lies there, too.
-    """
-
-    def fits(one: Any, wanted: Fraction, power: Fraction) -> bool:
-        error = min(abs(wanted) / 10**14 if type(one) is float else Fraction(1, 4), power / 10)
-        return Fraction(repr(one)) in [round((wanted + far) / power) * power for far in (0, error, -error)]
-
-    pairs = list(zip(shown, exact, strict=False))
-    powers = [power for digits in range(-15, 40) if (power := Fraction(10) ** digits) <= size]
-    return len(shown) == len(exact) and any(all(fits(*pair, power) for pair in pairs) for power in powers)
-
-
 def digest(data: Any) -> str:
     return hashlib.sha256(text(data).encode()).hexdigest()
 
@@ -383,6 +309,7 @@ def checked(files: dict[str, Any], key: str | None = None) -> Bundle:
     if answer:
         bundle.check("question", bundle.question)
     bundle.check("sensitivity", bundle.derived if answer else bundle.steps)
+    bundle.check("tables", bundle.tables)
     bundle.check("numbers", bundle.shown if answer else bundle.computed)
     if bundle.check("losses", bundle.losses):
         bundle.check("claims", bundle.claims)

@@ -163,6 +163,14 @@ def moves(statistic: list[Any], rows: int, touched: int, terms: dict[str, Any] |
     return spread(total, -(-rows * term // grain), cells)
 
 
+#: What is stored of noisy cells, of a quantile and of discovered keys.
+PARTS = {
+    "cells": {"kind", "place", "statistics", "noisy", "laws"},
+    "bins": {"kind", "place", "quantile", "noisy", "confidence"},
+    "keys": {"kind", "keys", "answers", "noisy", "law", "threshold", "cut"},
+}
+
+
 class Steps:
     """Every vector that was measured for one question, derived from its relation."""
 
@@ -174,8 +182,13 @@ class Steps:
     def of(self, stored: dict[str, Any], told: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """The steps of one stored measurement. `told` is asked for a margin alone, which its delta then confirms."""
         events, found = parted(stored["event"]), []
-        self.found = next((len(part["keys"]) for part in stored["parts"] if part["kind"] == "keys"), 1)
+        keys = [part for part in stored["parts"] if part["kind"] == "keys"]
+        if len(keys) != bool(self.keys):
+            raise Broken("keys that no step discovered, or a step that discovers keys that nobody asked for")
+        self.found = len(keys[0]["keys"]) if keys else 1
         for place, part in enumerate(stored["parts"]):
+            if set(part) - {"cut"} != PARTS[part["kind"]] - {"cut"} or part.get("cut", False) not in (False, True):
+                raise Broken("a part of a measurement has other parts than it has")
             if part["kind"] == "cells":
                 for vector in range(len(part["statistics"])):
                     found.append({"part": place, "vector": vector} | self.vector(part, vector, events.pop(0)))
@@ -187,6 +200,8 @@ class Steps:
         return found
 
     def groups(self, place: int) -> int:
+        if whole(place) < 0:
+            raise Broken("a set that the question does not have")
         for _, edges, _ in self.sets[place]:  # bins that overlap would count a row twice
             if len(edges) < 2 or any(whole(one) >= whole(two) for one, two in pairwise(edges)):
                 raise Broken("bins that are not one after another")
@@ -199,6 +214,8 @@ class Steps:
 
     def vector(self, part: dict[str, Any], vector: int, event: dict[str, Any]) -> dict[str, Any]:
         place, number, law = part["place"], part["statistics"][vector], part["laws"][vector]
+        if whole(number) < 0 or not len(part["statistics"]) == len(part["noisy"]) == len(part["laws"]):
+            raise Broken("numbers that no statistic has")
         statistic, groups = self.statistics[number], None if self.keys else self.groups(place)
         constant, touched = self.touched([axis[0] for axis in self.sets[place]] + self.keys, groups)
         terms = derive(statistic[1], self.relation.known) if statistic[0] == "sum" else None
@@ -219,8 +236,10 @@ class Steps:
         rates = [ratio(each["epsilon"]) for each in event["events"] if each["kind"] == "exponential"]
         if event["kind"] != "together" or rates != [rates[0], rates[0] / 2, rates[0] / 2] or len(event["events"]) != 3:
             raise Broken("a quantile is three choices, of a half and two quarters of its epsilon")
-        if len(part["noisy"]) != self.found * self.groups(part["place"]):
+        if len(part["noisy"]) != self.found * self.groups(part["place"]) or whole(part["quantile"]) < 0:
             raise Broken("another number of quantiles than there are groups")
+        if not all(len(each) == 3 and 0 <= min(map(whole, each)) <= max(each) < len(edges) for each in part["noisy"]):
+            raise Broken("a quantile that lies in no bin")
         named = {"kind": "quantile", "set": part["place"], "quantile": part["quantile"], "numbers": len(part["noisy"])}
         bins, score = len(edges) - 1 + (null is True), self.relation.rows * max(a, b - a)
         return named | {"bins": bins, "rows": self.relation.rows, "score": score, "event": event}
@@ -228,6 +247,14 @@ class Steps:
     def discovered(self, part: dict[str, Any], event: dict[str, Any], told: Any) -> dict[str, Any]:
         """Keys by a threshold on noisy numbers of persons, or by exponential choices against a stop."""
         _, most = self.touched(self.keys, None)
+        kinds = {type(value) for key in part["keys"] for value in key} - {str, int, type(None)}
+        counted_ = [] if part["answers"] is None else part["keys"]
+        if kinds or any(len(key) != len(self.keys) for key in part["keys"]):
+            raise Broken("a key that is no text, whole number or NULL for each key of the question")
+        if len(set(map(text, part["keys"]))) < len(part["keys"]) or len(part["noisy"]) != len(counted_):
+            raise Broken("a key that was found twice, or another number of noisy numbers than there are keys")
+        if not all(type(each) is int for each in part["noisy"]):
+            raise Broken("a noisy number that is none")
         named = {"numbers": len(part["keys"]), "touched": most, "event": event}
         if event["kind"] == "threshold":
             scale, threshold, answers = positive(ratio(event["scale"])), whole(part["threshold"]), part["answers"]

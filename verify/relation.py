@@ -55,6 +55,11 @@ def whole(value: Any) -> int:
     return value
 
 
+def step(told: Node) -> Fraction:
+    """The grid of a declared column of numbers."""
+    return Fraction(str(told.get("step", "1" if told["type"] == "integer" else "0.01")))
+
+
 def column(told: Node) -> Bounds:
     """What a declared column can hold, in its stored whole numbers: grid steps, days, microseconds, places."""
     kind = told["type"]
@@ -62,11 +67,10 @@ def column(told: Node) -> Bounds:
         return 0, 1 if kind == "boolean" else len(told["values"]) - 1, told.get("closed") is not True
     if kind == "text":
         return None, None, True
-    step = Fraction(str(told.get("step", "1" if kind == "integer" else "0.01")))
 
     def code(value: Any) -> int:
         if kind in ("integer", "decimal"):
-            return int(Fraction(str(value)) / step)
+            return int(Fraction(str(value)) / step(told))
         moment = datetime.fromisoformat(str(value).strip())
         moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
         units = {"date": timedelta(days=1), "timestamp": timedelta(microseconds=1)}

@@ -79,7 +79,7 @@ def test_a_bundle_is_whole_and_says_one_thing(made, tmp_path, state):
     report = verify(written(files, tmp_path / "out"))
     assert report.sound and report.release == release.id
     assert [(check.name, check.holds) for check in report.checks] == [
-        (name, True) for name in ("whole", "signed", "cost", "proof", "data", "card")
+        (name, True) for name in ("whole", "signed", "cost", "proof", "noise", "data", "card")
     ]
     rows = pyarrow.parquet.read_table(io.BytesIO(files["data.parquet"])).to_pylist()
     assert [(row["disease"], row["n"], row["a"]) for row in rows] == [tuple(row) for row in release.rows]
@@ -404,7 +404,7 @@ def test_a_stranger_with_numbers_of_their_own_is_told_beside_the_project(made, t
         assert problems(verify(folder, project=project)) == ["signed"]
         theirs = verify(folder)
         assert theirs.sound == (version == "9.9") and not theirs.expected
-        assert theirs.open == (("proof", "data") if version == "9.9" else ())
+        assert theirs.open == (("proof", "noise", "data") if version == "9.9" else ())
         folder = written(make.files_of(lie, Signer.here()), tmp_path / f"own {version}")
         assert not verify(folder, project=project).sound
         honest = written(make.files_of(true, Signer.here()), tmp_path / f"honest {version}")
@@ -499,9 +499,9 @@ def test_what_another_discreet_computed_otherwise_stays_open(tmp_path):
     files = make.files_of(replace(counts, sheets=(rounded,)), Signer.here())
     assert "data" in problems(verify(written(files, tmp_path / "same")))
     folder = written(by_another(files), tmp_path / "other")
-    assert verify(folder).sound and verify(folder).open == ("proof", "data")
+    assert verify(folder).sound and verify(folder).open == ("proof", "noise", "data")
     report = verify(folder, project=project)
-    assert report.sound and report.open == ("proof", "data", "ledger")
+    assert report.sound and report.open == ("proof", "noise", "data", "ledger")
     assert "another Discreet computed the numbers" in report.checks[-1].words
 
 

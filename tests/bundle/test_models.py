@@ -75,7 +75,10 @@ def test_the_numbers_that_a_model_was_fitted_to_are_in_its_bundle(kind, world, t
     rows = list(csv.reader(io.StringIO(files["data-2.csv"].decode())))
     assert rows == [["step", "part", "place", "value"], *([str(cell) for cell in row] for row in wanted)]
     make.write(files, tmp_path / "out")
-    assert (report := verify(tmp_path / "out")).sound and report.open == ("data",)
+    left = ("data",) if kind == "independent" else ("noise", "data")  # what choices were scored by is not in it
+    assert (report := verify(tmp_path / "out")).sound and report.open == left
+    beside = verify(tmp_path / "out", project=project)
+    assert beside.sound and beside.open == left[:-1] and beside.state == ("not checked" if left[:-1] else "holds")
 
 
 @pytest.mark.parametrize("kind", KINDS)

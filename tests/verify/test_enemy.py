@@ -1,6 +1,7 @@
 """Forgeries with which an auditor once got `proved` from the checker, or kept it busy: each is seen now."""
 
 import copy
+import importlib
 import json
 import random
 import subprocess
@@ -116,9 +117,11 @@ def test_a_chosen_multiple_is_not_proved(name, bundles):
         noisy = part["noisy"][part["statistics"].index(statistic)][0]
         times = Fraction(noisy - 3, noisy)
         documents["proof"]["shown"][0]["columns"][0][2] = f"{times.numerator}/{times.denominator}"
-        documents["data"]["tables"][0]["rows"][0][place] = float(noisy - 3)
+        (table,) = documents["data"]["tables"]
+        table["rows"][0][place] = float(noisy - 3)
+        table["intervals"][0][place] = [float(end * times) for end in table["intervals"][0][place]]
 
-    assert verdicts(forged(bundles[name], chosen))["numbers"] == "open"
+    assert verdicts(forged(bundles[name], chosen))["numbers"] != "proved"
 
 
 def nearby(noisy):
@@ -153,7 +156,10 @@ def test_what_was_measured_before_and_is_stored_here_is_charged(projects):
         store(plan, own)
         del proof["measured"][first.id]
         proof["shown"] = [{"columns": [[0, 0, "1/1"]], "cells": None}]
-        documents["data"]["tables"][0]["rows"] = [own["parts"][0]["noisy"][0]]
+        (part,) = own["parts"]
+        ((noisy,),), (law,) = part["noisy"], part["laws"]
+        far = importlib.import_module("shown").half_width(law, Fraction(1, 20))
+        documents["data"]["tables"][0] |= {"rows": [[noisy]], "intervals": [[[noisy - far, noisy + far]]]}
         if not kept:
             del plan["payloads"][first.id]
 

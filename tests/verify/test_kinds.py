@@ -80,9 +80,18 @@ def programs(projects):
             "adaptive": (rows, rows.ranges("patients", "age", epsilon=0.25, strategy="adaptive", fresh=True).release),
             "marginals": (rows, rows.marginals("patients", ["sex", "disease"], epsilon=0.5).release),
         }
-        rows.synthesize("patients", epsilon=1, columns=["sex", "smoker"])
-        model = next(reversed([id_ for id_ in rows.ledger.refresh().answers if "." not in id_]))
-        found["model"] = (rows, model)
+        plan = persons.folder / "plan.toml"
+        plan.write_text('table = "visits"\nattributes = ["sex"]\n[hierarchy]\ncolumns = ["ward"]\n')
+        found |= {
+            "adaptive of persons": (persons, persons.ranges("stays", "nights", epsilon=1, strategy="adaptive").release),
+            "marginals of persons": (persons, persons.marginals("visits", ["ward", "weight"], epsilon=0.5).release),
+            "publication of persons": (persons, persons.publish(plan, epsilon=1).release),
+            "model of persons": (
+                persons,
+                persons.synthesize("visits", epsilon=1, columns=["sex", "town"]).card.release,
+            ),
+            "model": (rows, rows.synthesize("patients", epsilon=1, columns=["sex", "smoker"]).card.release),
+        }
         return {name: make.bundle(project, id_) for name, (project, id_) in found.items()}
 
 
@@ -114,7 +123,21 @@ def test_gaussian_noise_on_ranges_of_persons(tmp_path):
     assert verdicts(signed_again(files, plan=nearer, proof=nearer))["sensitivity"] == "broken"
 
 
-@pytest.mark.parametrize("name", ["adaptive", "marginals", "model"])
+OF_PERSONS = ["ranges", "adaptive", "marginals", "publication", "model"]
+
+
+@pytest.mark.parametrize("name", OF_PERSONS)
+def test_noise_for_fewer_rows_than_a_person_has(name, programs):
+    """All says that a person has 10 rows, and the noise is what it was for 3 or 4."""
+    files = programs[f"{name} of persons"]
+    plan = json.loads(files["plan.json"])
+    assert verdicts(files)["sensitivity"] == ("proved" if name == "ranges" else "open")
+    declared = at("schemas", plan["table"], "declared", "rows_per_person", to=10)
+    found = verdicts(signed_again(files, plan=declared, proof=at("unit", "rows", to=10)))
+    assert found["unit"] == found["losses"] == found["claims"] == "proved" and found["sensitivity"] == "broken"
+
+
+@pytest.mark.parametrize("name", ["adaptive", "marginals", "model", *(f"{each} of persons" for each in OF_PERSONS[1:])])
 def test_what_is_not_derived_says_so(name, programs):
     found = verdicts(programs[name])
     assert (found["sensitivity"], found["numbers"]) == ("open", "open") and "broken" not in found.values()

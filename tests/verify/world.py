@@ -38,6 +38,17 @@ low = 2024-01-01
 high = 2025-12-31
 [tables.visits.columns.town]
 type = "text"
+[tables.visits.columns.weight]
+type = "integer"
+low = 0
+high = 200
+bins = 4
+[tables.visits.columns.called]
+type = "text"
+[tables.visits.columns.seen]
+type = "timestamp"
+low = 2024-01-01
+high = 2025-12-31
 [tables.stays]
 source = "stays.csv"
 person = "id"
@@ -110,6 +121,18 @@ PERSONS = {
     "counted": "SELECT sum(n + 1) AS n, avg(n) AS m FROM (SELECT id, count(sex) AS n FROM visits GROUP BY id)",
     "towns": "SELECT town, count(*) AS n FROM visits GROUP BY town",
     "top": "SELECT town, count(DISTINCT id) AS n FROM visits GROUP BY town ORDER BY n DESC LIMIT 1",
+    "bins": "SELECT weight, count(*) AS n FROM visits GROUP BY weight",
+    "tens": "SELECT floor(cost / 10) * 10 AS tens, ward, count(*) AS n FROM visits GROUP BY tens, ward",
+    "dates": "SELECT day, count(*) AS n FROM visits GROUP BY day",
+    "months": "SELECT date_trunc('month', seen) AS m, count(*) AS n FROM visits GROUP BY m",
+    "month and year": "SELECT extract(month FROM day) AS m, year(day) AS y, count(*) AS n FROM visits GROUP BY m, y",
+    "truths": "SELECT weight > 100 AS heavy, count(*) AS n FROM visits GROUP BY heavy",
+    "having": "SELECT ward, sex, count(*) AS n FROM visits GROUP BY ward, sex HAVING count(*) > 9 ORDER BY n DESC LIMIT 3",
+    "rollup": "SELECT ward, sex, count(*) AS n, sum(cost) AS s FROM visits GROUP BY ROLLUP (ward, sex)",
+    "texts": "SELECT called, town, sex, count(*) AS n FROM visits GROUP BY called, town, sex ORDER BY n",
+    "texts alone": "SELECT DISTINCT called, town FROM visits",
+    "capitals": "SELECT upper(ward) AS w, count(*) AS n FROM visits WHERE cost > 1 GROUP BY w",
+    "words": "SELECT CASE WHEN weight > 90 THEN 'heavy' ELSE 'light' END AS w, count(*) AS n FROM visits GROUP BY w",
 }
 PUBLIC = (
     "SELECT w.floor, count(*) AS n, sum(w.floor) AS s FROM visits v JOIN wards w ON v.ward = w.ward GROUP BY w.floor"
@@ -125,11 +148,14 @@ def persons_project(folder):
     """Visits and stays of the same people, and a public table of wards."""
     discreet.init(folder)
     visits = [
-        [f"p{person}", f"{person % 50}.25", "abc"[(person + turn) % 3], "FM"[person % 2], f"2024-0{1 + turn}-11", "t"]
+        [
+            *(f"p{person}", f"{person % 50}.25", "abc"[(person + turn) % 3], "FM"[person % 2], f"2024-0{1 + turn}-11"),
+            *("t", person % 201, ('=1+1,"q"', "two\nlines ✓")[person % 2], f"2025-0{1 + turn}-11 10:00:00"),
+        ]
         for person in range(300)
         for turn in range(1 + person % 5)
     ]
-    _write(folder / "visits.csv", ["id", "cost", "ward", "sex", "day", "town"], visits)
+    _write(folder / "visits.csv", ["id", "cost", "ward", "sex", "day", "town", "weight", "called", "seen"], visits)
     _write(folder / "stays.csv", ["id", "nights"], [[f"p{person}", person % 31] for person in range(0, 300, 2)])
     _write(folder / "wards.csv", ["ward", "floor"], [["a", 1], ["a", 2], ["b", 3], ["c", 4]])
     path = folder / "discreet.toml"

@@ -15,6 +15,7 @@ from discreet.bundle.about import About
 from discreet.bundle.content import Content, content_of, rows_told
 from discreet.bundle.make import Files, unsigned
 from discreet.bundle.manifest import Manifest
+from discreet.bundle.noise import noise_of
 from discreet.bundle.report import Check, plain
 from discreet.bundle.sheet import Ends, Sheet
 from discreet.errors import DiscreetError, LedgerFault
@@ -34,8 +35,10 @@ _LATER = ("steps",)
 _PACKED = ".parquet"
 
 
-def beside(files: Files, plan: dict[str, Any], told: Manifest, project: Project) -> Check | None:
-    """Whether this is what the project tells of the release; None where its ledger is another one.
+def beside(files: Files, plan: dict[str, Any], told: Manifest, project: Project) -> list[Check]:
+    """Whether this is what the project tells of the release, and whether its noise was made for the unit.
+
+    None of it where the ledger is another one.
 
     Guarantee: where it holds, the release, its unit, schemas, text, measurements, numbers, loss and budget are those
         of the ledger, whoever signed the bundle and whichever Discreet it names.
@@ -43,22 +46,23 @@ def beside(files: Files, plan: dict[str, Any], told: Manifest, project: Project)
     ledger = project.ledger
     state = ledger.refresh()
     if state.ledger != told.ledger.get("ledger"):
-        return None
+        return []
     if told.release not in state.charges or told.release not in state.answers:
-        return _fails("the ledger holds no such release")
+        return [_fails("the ledger holds no such release")]
     if recalled(told.release, ledger=ledger).lacks is not None:
-        return _fails("the ledger holds no whole answer of this release")
+        return [_fails("the ledger holds no whole answer of this release")]
     rows = rows_told(ledger, told.release)
     if plan.get("as_of") not in rows:
-        return _fails("at the row that it names, the ledger tells nothing new of this release")
+        return [_fails("at the row that it names, the ledger tells nothing new of this release")]
     about = About.from_data(plan["about"])
     try:
         content = content_of(project, told.release, about, as_of=plan["as_of"])
     except LedgerFault:
         raise
     except DiscreetError as problem:
-        return Check(name="ledger", holds=None, words=plain(f"it cannot be compared: {problem.reason}"))
-    return _compared(files, plan, told, content, newest=plan["as_of"] == rows[-1])
+        return [_open(plain(f"it cannot be compared: {problem.reason}"))]
+    compared = _compared(files, plan, told, content, newest=plan["as_of"] == rows[-1])
+    return [noise_of(content.to_plan(), content.derivation), compared] if compared.holds else [compared]
 
 
 def _compared(files: Files, plan: dict[str, Any], told: Manifest, content: Content, *, newest: bool) -> Check:

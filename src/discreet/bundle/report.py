@@ -16,7 +16,7 @@ DOES_NOT_PROVE = (
 class Check:
     """One thing that was looked at. `holds` None: it could not be, and `words` say why."""
 
-    name: Literal["whole", "signed", "cost", "proof", "data", "card", "ledger"]
+    name: Literal["whole", "signed", "cost", "proof", "noise", "data", "card", "ledger"]
     holds: bool | None
     words: str
 
@@ -43,10 +43,16 @@ class Report:
         """What could not be looked at."""
         return tuple(check.name for check in self.checks if check.holds is None)
 
+    @property
+    def state(self) -> Literal["holds", "not checked", "fails"]:
+        """All of it in a word."""
+        return "fails" if not self.sound else "not checked" if self.open else "holds"
+
     def to_data(self) -> dict[str, Any]:
         """The report as JSON data."""
         checks = [{"name": check.name, "holds": check.holds, "words": check.words} for check in self.checks]
         return {
+            "state": self.state,
             "sound": self.sound,
             "open": list(self.open),
             "release": self.release,

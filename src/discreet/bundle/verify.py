@@ -4,6 +4,7 @@
     signed     the key that the manifest names has signed it, and is the one that was expected
     cost       what it claims to have cost follows from the event
     proof      the proof is the one that follows from the plan (bundles of format 1 have none)
+    noise      every event is noise for the declared unit, on what the bundle says was measured
     data       CSV, Parquet and JSON hold the same numbers, and these follow from the stored measurement; no other files
     card       both cards claim what the manifest claims; they and the chart follow from plan and data
     ledger     with the project at hand: its ledger tells all of this, anew; the key must then be its own, or named
@@ -27,6 +28,7 @@ from discreet.bundle.claims import claims_of, event_of
 from discreet.bundle.make import Files, named, pages
 from discreet.bundle.manifest import Manifest, Signed
 from discreet.bundle.measured import measured_sheets, sheets_besides
+from discreet.bundle.noise import noise_of
 from discreet.bundle.reading import read_files
 from discreet.bundle.report import Check, Report, plain
 from discreet.bundle.retold import retold
@@ -98,7 +100,7 @@ def _inside(files: Files, told: Manifest, project: Project | None) -> list[Check
     try:
         plan = json.loads(files["plan.json"])
         found = [_cost(plan, events.from_data(plan["event"]), told)]
-        found += [_proof(files, plan, told)] if told.format > 1 else []
+        found += [*([_proof(files, plan, told)] if told.format > 1 else []), _noise(plan, told)]
         found += [_data(files, plan, told), _card(files, plan, told)]
         if project is not None and all(check.holds is not False for check in found):
             found = _with_ledger(found, beside(files, plan, told, project))
@@ -109,14 +111,19 @@ def _inside(files: Files, told: Manifest, project: Project | None) -> list[Check
         return [Check(name="cost", holds=False, words="the plan is not one that Discreet wrote")]
 
 
-def _with_ledger(found: list[Check], compared: Check | None) -> list[Check]:
+def _with_ledger(found: list[Check], compared: list[Check]) -> list[Check]:
     """What the ledger says, and what it settles: numbers that the bundle alone cannot account for."""
-    if compared is None:
-        return found
-    if compared.holds:
-        settled = "all files agree, computed anew from the ledger"
-        found = [replace(check, holds=True, words=settled) if check.holds is None else check for check in found]
-    return [*found, compared]
+    if not compared or not compared[-1].holds:
+        return [*found, *compared]
+    settled = "all files agree, computed anew from the ledger"
+    anew = {check.name: check for check in compared[:-1]}
+    return [
+        *(
+            anew.get(check.name, replace(check, holds=True, words=settled)) if check.holds is None else check
+            for check in found
+        ),
+        compared[-1],
+    ]
 
 
 def _cost(plan: dict[str, Any], event: events.Event, told: Manifest) -> Check:
@@ -138,16 +145,31 @@ def _cost(plan: dict[str, Any], event: events.Event, told: Manifest) -> Check:
 
 def _proof(files: Files, plan: dict[str, Any], told: Manifest) -> Check:
     """Whether the proof says what follows from the plan. `verify/` is who derives it without us."""
-    if told.discreet != __version__ or (plan["publics"] and plan["kind"] == "answer"):
-        why = f"this is Discreet {__version__}" if told.discreet != __version__ else "the question joins a public table"
-        return Check(name="proof", holds=None, words=plain(f"it was not derived anew: {why}"))
+    if why := _why_not_derived(plan, told):
+        return Check(name="proof", holds=None, words=f"it was not derived anew: {why}")
     try:
         wanted = proof.written(proof.proof_of(plan, ledger=told.ledger, derivation=_derivation(plan)))
     except _STRANGE:
         return Check(name="proof", holds=False, words="no proof follows from the plan")
     if files.get(proof.NAME) != wanted:
         return Check(name="proof", holds=False, words="the proof is not the one that follows from the plan")
-    return Check(name="proof", holds=True, words="it follows from the plan; verify/ rechecks it without Discreet")
+    return Check(name="proof", holds=True, words="it says what follows from the plan")
+
+
+def _noise(plan: dict[str, Any], told: Manifest) -> Check:
+    if why := _why_not_derived(plan, told):
+        return Check(name="noise", holds=None, words=f"not checked: {why}")
+    try:
+        return noise_of(plan, _derivation(plan))
+    except _STRANGE:
+        return Check(name="noise", holds=False, words="what was measured does not follow from the plan")
+
+
+def _why_not_derived(plan: dict[str, Any], told: Manifest) -> str:
+    """Why nothing can be derived from a plan here; nothing where it can."""
+    if told.discreet != __version__:
+        return f"this is Discreet {__version__}"
+    return "the question joins a public table" if plan["publics"] and plan["kind"] == "answer" else ""
 
 
 def _derivation(plan: dict[str, Any]) -> dict[str, Any] | None:

@@ -70,7 +70,7 @@ class Planned:
         if (event.epsilon is None) != self.gaussian:
             raise ValueError("a plan for the other kind of noise")
         pairs = zip(self.parts, self.shares, strict=True)
-        return tuple(_law(part.norms(self.wish.sizes), share, event, rows) for part, share in pairs)
+        return tuple(part_law(part.norms(self.wish.sizes), share, event, rows) for part, share in pairs)
 
     def precision(self, laws: Sequence[Noise]) -> Precision:
         """How exactly noise of these laws tells every residual."""
@@ -179,7 +179,8 @@ def _rounded(shares: Floats) -> tuple[Fraction, ...]:
     return tuple(found)
 
 
-def _law(norms: tuple[int, int], share: Fraction, event: Reserved, rows: int) -> Noise:
+def part_law(norms: tuple[int, int], share: Fraction, event: Reserved, rows: int) -> Noise:
+    """The noise on a part of these norms that costs a share of a reservation, for units of so many rows."""
     l1, l2_squared = norms
     if event.epsilon is not None:
         return DiscreteLaplace(scale=Fraction(rows * l1) / (event.epsilon * share))

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet import exact
 from discreet.accounting.events import Reserved
 from discreet.errors import UsageError
 from discreet.inference.linear.residual import Precision, Residuals
 from discreet.inference.linear.residual_law import Errors
-from discreet.inference.linear.residual_part import Axes, telling
+from discreet.inference.linear.residual_part import Axes, Part, telling
 from discreet.inference.linear.residual_whole import whole
+from discreet.mechanisms.addition import Integers
 from discreet.mechanisms.combined import Noise
 from discreet.mechanisms.sums import half_width
 from discreet.plan.cells import Axis
@@ -26,7 +28,8 @@ from discreet.program import Program
 from discreet.release import Spending
 from discreet.schema.column import Label
 from discreet.schema.schema import closest
-from discreet.tables.marginals.planning import Planned
+from discreet.sql.keys import declared_axis
+from discreet.tables.marginals.planning import Planned, part_law
 
 if TYPE_CHECKING:
     import pyarrow
@@ -226,10 +229,9 @@ def release_marginals(
     Because: `Planned.laws`; each part is measured on the exact marginal over its axes, in which a row lies in one
         cell. What follows sees noisy numbers alone.
     """
-    version, sizes = program.version, planned.wish.sizes
+    version = program.version
     laws = planned.laws(program.event, rows=version.schema.unit.rows)
-    parts = [(part.strategy(sizes), law) for part, law in zip(planned.parts, laws, strict=True)]
-    noisy = program.cut(tuple(axes)).linear([part.axes for part in planned.parts], parts)
+    noisy = _measure(program, axes, planned.parts, laws)
     return Marginals(
         release=program.id,
         table=version.table,
@@ -245,3 +247,26 @@ def release_marginals(
         cached=cached,
         warnings=warnings,
     )
+
+
+def measured_again(program: Program, stored: dict[str, Any]) -> None:
+    """Take the step that a stored release says it took: its columns as they are declared, its parts and its shares."""
+    schema = program.version.schema
+    found = [column for name in stored["columns"] if (column := schema.column(name)) is not None]
+    axes = tuple(axis for column in found if (axis := declared_axis(column)) is not None)
+    if len(axes) != len(stored["columns"]):
+        raise ValueError("marginals of columns that are not declared")
+    sizes = [axis.size for axis in axes]
+    parts = [Part(axes=tuple(own), centred=tuple(centred)) for own, centred in stored["parts"]]
+    shares = [exact.read(share) for share in stored["shares"]]
+    laws = [
+        part_law(part.norms(sizes), share, program.event, schema.unit.rows)
+        for part, share in zip(parts, shares, strict=True)
+    ]
+    _measure(program, axes, parts, laws)
+
+
+def _measure(program: Program, axes: Sequence[Axis], parts: Sequence[Part], laws: Sequence[Noise]) -> list[Integers]:
+    sizes = [axis.size for axis in axes]
+    measured = [(part.strategy(sizes), law) for part, law in zip(parts, laws, strict=True)]
+    return program.cut(tuple(axes)).linear([part.axes for part in parts], measured)

@@ -22,6 +22,7 @@ from discreet.curator import Curator, Version
 from discreet.errors import UsageError
 from discreet.ledger.records import Reservation
 from discreet.measurement import Law, law_from_data, law_to_data
+from discreet.mechanisms.addition import Integers
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.strategy import keeping
@@ -225,15 +226,14 @@ def _edges(ruler: Ruler) -> list[int]:
 
 def _read(told: dict[str, Any], held: str, ruler: Ruler, *, version: Version, curator: Curator, cached: bool) -> Ranges:
     """A release as it was begun: what was drawn is read back, what was not is drawn now."""
-    strategy, law = keeping.read(told["strategy"]), law_from_data(told["law"])
     program = Program(curator, version, held)
     found = Ranges(
         release=held,
         table=version.table,
         version=version.number,
         ruler=ruler,
-        strategy=strategy,
-        law=law,
+        strategy=keeping.read(told["strategy"]),
+        law=law_from_data(told["law"]),
         noisy=np.zeros(0, dtype=np.int64),
         words=told["words"],
         expected_rmse=told["expected_rmse"],
@@ -241,8 +241,15 @@ def _read(told: dict[str, Any], held: str, ruler: Ruler, *, version: Version, cu
         cached=cached,
         warnings=("rows in which the column is NULL lie in no range", *left_out(version, curator)),
     )
+    drawn = measured(program, told, ruler)
+    return _with(found, drawn) if isinstance(drawn, Adapted) else replace(found, noisy=drawn)
+
+
+def measured(program: Program, told: dict[str, Any], ruler: Ruler) -> Integers | Adapted:
+    """What a stored release says it measures: read back where it was drawn, else drawn now."""
+    strategy = keeping.read(told["strategy"])
     if not told["adaptive"]:
-        return replace(found, noisy=program.linear((ruler.axis(),), [(strategy, law)])[0])
+        return program.linear((ruler.axis(),), [(strategy, law_from_data(told["law"]))])[0]
     planned = Planned(
         workload=AllRanges(ruler.cells),
         strategy=strategy,
@@ -251,7 +258,7 @@ def _read(told: dict[str, Any], held: str, ruler: Ruler, *, version: Version, cu
         lower_bound=0.0,
         words=told["words"],
     )
-    return _with(found, adapted(program, ruler.axis(), planned))
+    return adapted(program, ruler.axis(), planned)
 
 
 def _with(found: Ranges, drawn: Adapted) -> Ranges:

@@ -1,0 +1,208 @@
+"""Whether the noise of a release was made for its unit of privacy: derived from what a bundle holds, and compared.
+
+    answer            every vector, by the relation that it is counted from and the law stored beside it
+    ranges, marginals every step taken again, with the stored strategy or parts, for the declared rows of a person
+    publish           every table counts a row once, so a person moves it by their rows
+    model             so does every table that it was fitted to; what a choice was scored by is not in a bundle
+    graph             every part, by the shape that is stored and how far a unit moves it
+
+Nothing here reads data, and nothing is believed but the declaration and what was drawn. A kind for which nothing can be
+derived is not checked, and says so.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from discreet.accounting import events
+from discreet.accounting.events import Event, Exponential, Gaussian, Laplace, Reserved, Threshold
+from discreet.bundle.networks import KINDS as NETWORKS
+from discreet.bundle.report import Check
+from discreet.bundle.reread import schema_of
+from discreet.bundle.retaken import Differs, Retaken
+from discreet.graph.expected import expected
+from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.mechanisms.threshold import delta_of
+from discreet.schema.column import Text
+from discreet.schema.schema import Schema
+from discreet.tables.marginals.release import measured_again
+from discreet.tables.ranges.release import measured
+from discreet.tables.ranges.ruler import ruler_of
+
+#: Of each kind of noise, what says how large it is, and how far what it is added to moves.
+_NOISE = {"laplace": ("scale", "l1"), "gaussian": ("sigma2", "l2_squared")}
+
+
+class _NotChecked(Exception):
+    """The bundle does not hold what it would take."""
+
+
+def noise_of(plan: Mapping[str, Any], derivation: Mapping[str, Any] | None) -> Check:
+    """Whether every event of a release is noise of its law on numbers that one unit moves so far.
+
+    `derivation`: of an answer to SQL, as its proof has it.
+
+    Guarantee: where it holds, each event's sensitivity is that of the declared unit for what the bundle says was
+        measured, and the steps of a program lose no more than its charge.
+    """
+    try:
+        words = _answer(derivation) if derivation is not None else _program(plan)
+    except Differs as problem:
+        return Check(name="noise", holds=False, words=str(problem))
+    except _NotChecked as problem:
+        return Check(name="noise", holds=None, words=f"not checked: {problem}")
+    return Check(name="noise", holds=True, words=words)
+
+
+def _answer(derivation: Mapping[str, Any]) -> str:
+    """Every vector of an answer: the law and the event beside it are those of the sensitivity that was derived."""
+    found = bool(derivation["question"]["keys"])
+    for steps in derivation["measured"].values():
+        if sum(step["kind"] in ("threshold", "top-k") for step in steps) != found:
+            raise Differs("keys are shown that no step discovered, or were discovered twice")
+        for step in steps:
+            _step_of_answer(step, derivation["question"]["top"])
+    return "every event is noise of its law on numbers that one unit moves so far"
+
+
+def _step_of_answer(step: Mapping[str, Any], top: int | None) -> None:
+    event = step["event"]
+    match step["kind"]:
+        case "noise":
+            law: Mapping[str, Any] = step["law"]
+            size, moved = _NOISE.get(event["kind"], ("", ""))
+            if law["kind"] != f"discrete-{event['kind']}" or event.get(size) != law.get(size):
+                raise Differs("an event is noise of another law than the one that was drawn from")
+            if not moved or event[moved] != step[moved]:
+                raise Differs("an event is noise on numbers that one unit moves further than it says")
+        case "quantile":
+            rates = [events.from_data(part) for part in event.get("events", ())]
+            first = rates[0] if rates else None
+            if not isinstance(first, Exponential) or rates != [first, *[Exponential(epsilon=first.epsilon / 2)] * 2]:
+                raise Differs("a quantile is three choices, of a half and two quarters of its epsilon")
+        case "threshold":
+            _check_threshold(events.from_data(event), step["threshold"], step["touched"])
+        case _:
+            if step["margin"] is None or event["choices"] != top:
+                raise Differs("the delta of the most common keys is not that of any margin")
+
+
+def _check_threshold(event: Event, threshold: int | None, touched: int) -> None:
+    """Keys by a threshold: one person is in so many of them, and delta follows from that."""
+    if not isinstance(event, Threshold) or threshold is None:
+        raise Differs("keys were found by no threshold")
+    wanted = delta_of(DiscreteLaplace(scale=event.scale), keys_per_person=touched, threshold=threshold)
+    if event.l1 != touched or event.delta != wanted:
+        raise Differs("a threshold hides keys of fewer rows than a person has")
+
+
+def _program(plan: Mapping[str, Any]) -> str:
+    """A reservation and its steps."""
+    kind, event = str(plan["kind"]), events.from_data(plan["event"])
+    taken = [events.from_data(step["event"]) for step in plan.get("steps", ())]
+    if not isinstance(event, Reserved) or not taken:
+        raise _NotChecked(f"how far one unit moves what was measured is not derived for a release of the kind {kind!r}")
+    if not event.holds([events.loss(each) for each in taken]):
+        raise Differs("the steps lose more than was reserved")
+    schema, release, payloads = schema_of(plan["table"], plan["schemas"]), plan["release"], plan["payloads"]
+    numbers = range(1, len(taken) + 1)
+    steps = [json.loads(payloads[f"{release}.{number}"]) for number in numbers]
+    if set(payloads) != {release, *(f"{release}.{number}" for number in numbers)}:
+        raise Differs("something is stored that no step drew")
+    if kind in ("ranges", "marginals"):
+        return _retaken(kind, Retaken(plan, schema, event), json.loads(payloads[release]))
+    if kind in NETWORKS:
+        return _network(json.loads(payloads[release]), event, schema, taken, steps)
+    if kind == "publish":
+        if len(taken) != 1:
+            raise Differs("a publication is one step")
+        _tables(taken[0], steps[0]["noisy"], schema.unit.rows)
+        return f"one unit moves each of {len(parts_of(taken[0]))} tables by its {schema.unit.rows} rows at most"
+    if kind == "model":
+        return _model(taken, steps, schema)
+    if kind == "comparison":
+        _distances(taken, schema.unit.rows)
+    raise _NotChecked(f"how far one unit moves what was measured is not derived for a release of the kind {kind!r}")
+
+
+def _retaken(kind: str, program: Retaken, stored: dict[str, Any]) -> str:
+    """Ranges and marginals hold all that their steps are made by: every one is made again, but for the draw."""
+    schema = program.version.schema
+    if kind == "ranges":
+        column = schema.column(stored["column"])
+        if column is None:
+            raise Differs("ranges of a column that is not declared")
+        measured(program, stored, ruler_of(column))
+    else:
+        measured_again(program, stored)
+    program.end()
+    return f"every step was made again for units of {schema.unit.rows} rows: what it measured, its law and its event"
+
+
+def _network(
+    stored: Mapping[str, Any], event: Reserved, schema: Schema, taken: Sequence[Event], steps: Sequence[Any]
+) -> str:
+    unit = "node" if schema.unit.ends else "edge"
+    asked = stored["shape"] if "shape" in stored else stored["recipe"]
+    limit = schema.unit.limit if unit == "node" else None
+    if asked["unit"] != unit or asked["limit"] != limit or not (schema.unit.ends or schema.unit.is_row):
+        raise Differs("a network of another unit than the declared one")
+    chosen = int(steps[0]["chosen"]) if "limit" in asked["shares"] else None
+    if list(taken) != expected(stored, event, chosen=chosen):
+        raise Differs("an event is noise on numbers that one unit moves further than it says")
+    return f"every event is noise on numbers that one {unit} moves so far"
+
+
+def parts_of(event: Event) -> tuple[Event, ...]:
+    """The events of one step."""
+    return event.events if isinstance(event, events.Together) else (event,)
+
+
+def _tables(event: Event, noisy: Sequence[Any], rows: int) -> None:
+    """A step that measures tables in each of which a row is counted once: a unit moves each by its rows."""
+    drawn = parts_of(event)
+    if len(drawn) != len(noisy):
+        raise Differs("another number of tables than there are events")
+    for each in drawn:
+        match each:
+            case Laplace(l1=moved):
+                most = rows
+            case Gaussian(l2_squared=moved):
+                most = rows**2
+            case _:
+                raise Differs("a table was not measured by noise")
+        if moved != most:
+            raise Differs(f"the noise was made for units of fewer rows than the {rows} that the table allows")
+
+
+def _distances(taken: Sequence[Event], rows: int) -> None:
+    """Distances of tables from a model: each row of a unit moves one by the same whole number, whichever that is."""
+    for each in (part for event in taken for part in parts_of(event)):
+        l1 = each.l1 if isinstance(each, Laplace) else 0
+        l2_squared = each.l2_squared if isinstance(each, Gaussian) else 0
+        if l1 % rows or l2_squared % rows**2:
+            raise Differs(f"the noise was made for units of fewer rows than the {rows} that the table allows")
+
+
+def _model(taken: Sequence[Event], steps: Sequence[Any], schema: Schema) -> str:
+    """The steps of a fit: tables, keys that were found, and choices."""
+    rows, choices = schema.unit.rows, 0
+    constant = any(isinstance(column, Text) and column.constant for column in schema.columns)
+    for event, drawn in zip(taken, steps, strict=True):
+        if isinstance(drawn, list):
+            _tables(event, drawn, rows)
+        elif isinstance(event, Threshold):
+            (part,) = drawn["parts"]
+            _check_threshold(event, part["threshold"], 1 if constant and event.l1 == 1 else rows)
+        elif all(isinstance(each, Exponential) for each in parts_of(event)):
+            choices += 1
+        else:
+            raise Differs("a step that is neither a table, nor keys that were found, nor a choice")
+    if choices:
+        raise _NotChecked(
+            f"{len(taken) - choices} steps are noise for units of {rows} rows, but what the other {choices}, which are "
+            "choices, were scored by is not in a bundle"
+        )
+    return f"every step is noise for units of {rows} rows"

@@ -1,0 +1,212 @@
+"""What keys of rows can be called: the labels of every key of a question, by the declaration and stored keys alone.
+
+A column of keys that is none of these says something that was not measured, or that only the text of the question says.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import date, datetime, timedelta
+from fractions import Fraction
+from itertools import islice, pairwise, product
+from math import prod
+from typing import Any
+
+from measured import text
+from relation import Broken, Node, Open, columns, flat, only, step, whole
+
+Labels = list[Any]
+Place = tuple[int, int | None]  # of a row: its set, and where it lies on a key, None where the set sums over it
+MOST_GROUPS, MOST_TRIED, MOST_FACTORS = 200_000, 256, 12
+PLAIN = (str, int, float, bool, type(None))
+
+
+def same(one: Any, two: Any) -> bool:
+    return type(one) is type(two) and one == two
+
+
+def declared(node: Node, schemas: Node) -> dict[str, Node]:
+    """The declared columns that the names of a relation stand for; what is computed stands for none."""
+    if "scan" in node:
+        return dict(schemas[node["scan"]]["declared"].get("columns", {}))
+    inner = declared(node["of"], schemas)
+    if "per-person" in node:
+        return brought(node["by"], inner)
+    return inner | brought(node["columns"], declared(node["person"], schemas)) if "person" in node else inner
+
+
+def brought(names: list[Any], inner: dict[str, Node]) -> dict[str, Node]:
+    return {name: inner[of["column"]] for name, of in names if of.get("column") in inner}
+
+
+def number(value: Fraction) -> int | float:
+    return int(value) if value.denominator == 1 else float(value)
+
+
+def factors(of: Node, named: dict[str, Node]) -> set[Fraction]:
+    """What codes may count for: steps of grids, and whole numbers that the expression itself holds (x / 10 * 10)."""
+    base = {Fraction(1)} | {step(named[name]) for name in columns(of) if named.get(name, {}).get("type") == "decimal"}
+    base |= {Fraction(each) for each in literals(of) if each}
+    few = list(islice(sorted(base), MOST_FACTORS))
+    return {abs(one * two) for one in few for two in few} | {abs(one / two) for one in few for two in few}
+
+
+def literals(of: Node) -> Iterator[int]:
+    kind, parts = only(of)
+    if kind == "whole":
+        yield whole(parts[0])
+    elif kind not in ("column", "choose"):
+        for part in flat(parts):
+            yield from literals(part)
+
+
+def moments(codes: list[int]) -> Iterator[Labels]:
+    """Days, microseconds, and numbers of years, quarters and months, as dates and as midnights."""
+    begun = datetime(1970, 1, 1)
+    with suppress(OverflowError, ValueError):
+        yield [(begun + timedelta(microseconds=code)).isoformat(sep=" ") for code in codes]
+    for months in (0, 12, 3, 1):  # of the period that is numbered; 0: days
+        try:
+            if months == 0:
+                days = [(begun + timedelta(days=code)).date().isoformat() for code in codes]
+            else:
+                starts = [divmod(code - (months < 12), 12 // months) for code in codes]
+                days = [date(year, 1 + turn * months, 1).isoformat() for year, turn in starts]
+        except (OverflowError, ValueError):
+            continue
+        yield days
+        yield [f"{day} 00:00:00" for day in days]
+
+
+def coded(codes: list[int], of: Node, named: dict[str, Node]) -> Iterator[Labels]:
+    """Single codes as numbers, truths or moments."""
+    for times in factors(of, named):
+        yield [number(code * times) for code in codes]
+    if set(codes) <= {0, 1}:
+        yield [code == 1 for code in codes]
+    yield from moments(codes)
+
+
+def bins(edges: list[int], told: Node) -> Labels:
+    """Declared bins, as people read them: [0, 100), and the last one [100, 200]."""
+    names = [label(code, told) for code in edges]
+    last = label(edges[-1] - 1, told)
+    return [f"[{one}, {two})" for one, two in pairwise(names[:-1])] + [f"[{names[-2]}, {last}]"]
+
+
+def label(code: int, told: Node) -> int | float | str:
+    """A code of a declared column of numbers or moments."""
+    if told["type"] in ("integer", "decimal"):
+        return number(code * step(told))
+    begun = datetime(1970, 1, 1)
+    if told["type"] == "date":
+        return (begun + timedelta(days=code)).date().isoformat()
+    return (begun + timedelta(microseconds=code)).isoformat(sep=" ")
+
+
+def of_axis(axis: list[Any], named: dict[str, Node]) -> Iterator[Labels]:
+    """The labels that the cells of a known key can have, each list one for every cell, NULL last."""
+    of, edges, null = axis
+    last = [None] if null is True else []
+    told = named.get(of["column"]) if "column" in of else None
+    codes = [whole(edge) for edge in edges[:-1]]
+    if told is not None and told["type"] == "category" and set(codes) <= set(range(len(told["values"]))):
+        words = [str(told["values"][code]) for code in codes]
+        yield from (words + last, [each.lower() for each in words] + last, [each.upper() for each in words] + last)
+    if told is not None and told["type"] in ("integer", "decimal", "date", "timestamp"):
+        yield bins(edges, told) + last
+    if all(two - one == 1 for one, two in pairwise(edges)):
+        yield from (each + last for each in coded(codes, of, named))
+    else:
+        yield from (each + last for each in moments(codes))
+
+
+def of_found(values: list[Any], of: Node, named: dict[str, Node]) -> Iterator[Labels]:
+    """The labels of keys that were discovered: texts as they are, codes as numbers or moments."""
+    codes = [value for value in values if type(value) is int]
+    if not codes:
+        yield values
+        return
+    for labels in coded(codes, of, named):
+        told = dict(zip(codes, labels, strict=True))
+        yield [told[value] if type(value) is int else value for value in values]
+
+
+class Keys:
+    """The keys of a question: which labels each can have, and where a group lies on it."""
+
+    def __init__(self, question: Node, schemas: Node, found: list[Any] | None) -> None:
+        named, self.found = declared(question["plan"], schemas), found
+        self.sets = sorted(question["sets"], key=text)
+        self.places = [[text(axis) for axis in axes] for axes in self.sets]
+        self.sizes = [[len(edges) - 1 + (null is True) for _, edges, null in axes] for axes in self.sets]
+        known = {text(axis): axis for axes in self.sets for axis in axes}
+        self.labels: dict[Any, list[Labels]] = {name: list(of_axis(axis, named)) for name, axis in known.items()}
+        for place, of in enumerate(sorted(question["keys"], key=text)):
+            self.labels[place] = list(of_found([key[place] for key in found or ()], of, named))
+        self.sure = not known and not any(type(value) is int for key in found or () for value in key)
+
+    def groups(self, place: int) -> int:
+        return prod(self.sizes[place]) * (1 if self.found is None else len(self.found))
+
+    def positions(self, place: int, group: int) -> dict[Any, int]:
+        """Where a group of a set lies on each of its keys: discovered ones first, then axes, the last one fastest."""
+        found: dict[Any, int] = {}
+        for name, size in zip(reversed(self.places[place]), reversed(self.sizes[place]), strict=True):
+            group, found[name] = divmod(group, size)
+        return found | {name: group for name in self.labels if type(name) is int}
+
+    def explain(self, names: list[str], shown: list[list[Any]], where: list[tuple[int, int]]) -> None:
+        """Columns of keys, of rows that are these groups, are labels of them."""
+        lying = [self.positions(*group) for group in where]
+        left = []
+        for name, values in zip(names, shown, strict=True):
+            places = {key: [(one, each.get(key)) for (one, _), each in zip(where, lying, strict=True)]
+                      for key in self.labels}  # fmt: skip
+            if any(called(values, places[key], labels) for key, lists in self.labels.items() for labels in lists):
+                continue
+            if self.sure or not any(function(values, places[key]) for key in self.labels):
+                raise Broken(f"{name} is said to be a key, and no key of the question has these values")
+            left.append(name)
+        if left:
+            raise Open(f"neither declared nor stored, and said in the text alone: the keys {', '.join(map(str, left))}")
+
+    def alone(self, names: list[str], shown: list[list[Any]], rows: int) -> None:
+        """A table of keys alone, which tells no groups: no more rows than there are groups of such keys."""
+        every = [(place, group) for place in range(len(self.sets)) for group in range(self.groups(place))]
+        if rows > len(every):
+            raise Broken("a table of keys has more rows than the question has groups")
+        if len(every) > MOST_GROUPS:
+            raise Open("so many groups that it does not compare their keys")
+        lying = [self.positions(*group) for group in every]
+        fits = [[(key, labels) for key, lists in self.labels.items() for labels in lists if within(values, labels)]
+                for values in shown]  # fmt: skip
+        wanted = Counter(zip(*(map(text, values) for values in shown), strict=True))
+        for chosen in islice(product(*fits), MOST_TRIED):
+            there = Counter(
+                tuple(text(labels[each[key]] if key in each else None) for key, labels in chosen) for each in lying
+            )
+            if all(there[row] >= count for row, count in wanted.items()):
+                return
+        if self.sure:
+            raise Broken(f"{', '.join(names)}: no key that was discovered has these values")
+        raise Open(f"neither declared nor stored, and said in the text alone: the keys {', '.join(names)}")
+
+
+def within(values: list[Any], labels: Labels) -> bool:
+    there = set(map(text, labels)) | {"null"}
+    return all(text(value) in there for value in values)
+
+
+def called(values: list[Any], places: list[Place], labels: Labels) -> bool:
+    """Whether values are the labels of these places; a set that sums over a key, or shows it elsewhere, has NULL."""
+    summed = {one for one, place in places if place is None}
+    pairs = list(zip(values, places, strict=True))
+    summed |= {one for one, _ in places} - {one for value, (one, _) in pairs if value is not None}
+    return all(same(value, None if one in summed or place is None else labels[place]) for value, (one, place) in pairs)
+
+
+def function(values: list[Any], places: list[Place]) -> bool:
+    """Whether rows of the same key have the same value, and rows of a set that sums over it have NULL."""
+    told: dict[Place, Any] = {place: None for place in places if place[1] is None}
+    return all(same(told.setdefault(place, value), value) for value, place in zip(values, places, strict=True))

@@ -1,0 +1,80 @@
+"""Programs: releases that take steps from a reservation. How far a unit moves each step, where the bundle holds enough.
+
+A unit has at most so many rows of the declared table, and what is measured of counts moves that many times as far as by
+one row. Noise for fewer rows is broken; what a bundle does not say stays open.
+"""
+
+from typing import Any
+
+from measured import norms, parted, ratio
+from relation import Broken, Node, Open, column, unit
+
+SIZES = {"laplace": "scale", "gaussian": "sigma2"}
+
+
+def moved(kind: str, stored: Any, events: list[Node], drawn: list[Any], declared: Node) -> str:
+    """What is derived of the steps, in words. Raises Broken, or Open with what is not derived."""
+    _, rows = unit(declared)
+    if kind == "ranges" and stored["adaptive"] is False and len(events) == 1:
+        columns, law = norms(stored["strategy"]), stored["law"]
+        far = max(one for one, _ in columns), max(two for _, two in columns)
+        if noise(law["kind"].removeprefix("discrete-"), law.get("scale", law.get("sigma2")), far, rows) != events[0]:
+            raise Broken("how far the strategy moves by its columns is not what follows")
+        return "the columns of the strategy move by no more than its event says"
+    if kind == "marginals" and len(events) == 1:
+        marginals(stored, parted(events[0]), declared, rows)
+        words = f"noise is for {rows} rows of a unit on the parts that are named; what was measured is here by a digest"
+    elif kind in ("publish", "model"):
+        for event, values in zip(events, drawn, strict=True):
+            tables(event, values["noisy"] if kind == "publish" else values, rows, declared)
+        words = f"noise is for {rows} rows of a unit on tables that count a row once; what was measured is not here"
+    else:
+        for part in [part for event in events for part in parted(event)]:
+            if part.get("l1", 0) % rows or part.get("l2_squared", 0) % rows**2:
+                raise Broken(f"noise for a unit of fewer rows than {rows}")
+        words = "how far each of them moves is said by its event, and not derived here"
+    raise Open(f"steps lose no more than was reserved; {words}")
+
+
+def noise(kind: str, size: Any, far: tuple[int, int], rows: int) -> Node:
+    """The event of noise of this size on what moves so far, by one row: in sum, and in squared length."""
+    moved = {"l1": rows * far[0]} if kind == "laplace" else {"l2_squared": rows**2 * far[1]}
+    return {"kind": kind, SIZES[kind]: size} | moved
+
+
+def tables(event: Node, values: Any, rows: int, declared: Node) -> None:
+    """A step of tables, each under its own noise, in which a row is counted once. Choices say an epsilon alone."""
+    texts = [told for told in declared.get("columns", {}).values() if told["type"] == "text"]
+    parts, constant = parted(event), any(told.get("constant") is True for told in texts)
+    if isinstance(values, list) and len(parts) != len(values):
+        raise Broken("another number of tables than there are events")
+    for part in parts:
+        if part["kind"] in SIZES and part != noise(part["kind"], part[SIZES[part["kind"]]], (1, 1), rows):
+            raise Broken(f"noise for a unit of fewer rows than {rows}")
+        if part["kind"] == "threshold" and part["l1"] != rows and not (part["l1"] == 1 and constant):
+            raise Broken(f"keys were found as of a unit of fewer rows than {rows}")
+
+
+def marginals(stored: Any, events: list[Node], declared: Node, rows: int) -> None:
+    """Each part is a table, by contrasts along some columns: (1, -1) of two cells, n I - J of more."""
+    sizes = [cells(declared["columns"], name) for name in stored["columns"]]
+    if len(events) != len(stored["parts"]) or len(events) != len(stored["shares"]):
+        raise Broken("another number of events than there are parts")
+    for event, (_, centred) in zip(events, stored["parts"], strict=True):
+        far = [1, 1]
+        for size in [sizes[axis] for axis in centred]:
+            one, two = (1, 1) if size == 2 else (2 * (size - 1), size * (size - 1))
+            far = [far[0] * one, far[1] * two]
+        if event != noise(event["kind"], event[SIZES[event["kind"]]], (far[0], far[1]), rows):
+            raise Broken(f"noise for a unit of fewer rows than {rows}")
+    if sum(map(ratio, stored["shares"])) > 1:
+        raise Broken("shares of more than there is")
+
+
+def cells(columns: Node, name: str) -> int:
+    """How many cells a declared column has: its bins, or its single values; and NULL."""
+    told = next(each for known, each in columns.items() if known.lower() == name.lower())
+    if "bins" in told or "edges" in told:
+        return int(told["bins"] if "bins" in told else len(told["edges"]) - 1) + 1
+    low, high, null = column(told)
+    return int(high - low + 1 + null)

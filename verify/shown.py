@@ -1,0 +1,242 @@
+"""The tables of a bundle against what was measured: their numbers, noise intervals and keys, and data.csv.
+
+A cell is a noisy number, a key that is declared or stored, or it is not proved.
+"""
+
+import csv
+import io
+import math
+from collections import Counter
+from decimal import Decimal
+from fractions import Fraction
+from functools import reduce
+from math import isqrt
+from operator import or_
+from typing import Any
+
+from labels import PLAIN, Keys
+from measured import ratio, text
+from relation import Broken, Open, whole
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+Noise = tuple[list[int], dict[str, Any], int | None]  # noisy numbers, their law, the threshold that they were shown by
+
+
+class Tables:
+    """The tables of an answer, with its question, what is stored of it, and which numbers are said to be which."""
+
+    def __init__(self, tables: list[Any], proof: Any, schemas: Any, stored: Any, confidence: Fraction) -> None:
+        self.tables, self.question, self.told = tables, proof["question"], proof["shown"]
+        parts, self.doubt = stored["parts"], 1 - confidence
+        self.sets = [Counter(map(text, axes)) for axes in sorted(self.question["sets"], key=text)]
+        self.statistics = sorted(self.question["statistics"], key=text)
+        found = [part for part in parts if part["kind"] == "keys"]
+        self.drawn: dict[tuple[int, int], Noise] = {
+            (0, part["answers"]): (part["noisy"], part["law"], part["threshold"]) for part in found
+        }
+        for part in [part for part in parts if part["kind"] == "cells"]:
+            noised = zip(part["statistics"], part["noisy"], part["laws"], strict=True)
+            self.drawn |= {(part["place"], number): (noisy, law, None) for number, noisy, law in noised}
+        self.keys = Keys(self.question, schemas, found[0]["keys"] if found else None)
+
+    def check(self) -> str:
+        left, doubt = list[str](), list[str]()
+        for table, told in zip(self.tables, self.told, strict=True):
+            try:
+                left += self.table(table, told)
+            except Open as problem:
+                doubt.append(str(problem))
+        if left:
+            doubt.append(f"computed from several noisy numbers, and not recomputed here: {', '.join(map(str, left))}")
+        if doubt:
+            raise Open("; ".join(doubt))
+        return "all numbers in data.json are noisy numbers that were measured, at most rounded; all keys are known ones"
+
+    def table(self, table: Any, told: Any) -> list[str]:
+        """One table; returns the columns that are computed from several noisy numbers."""
+        rows, plain = table["rows"], [] if told is None else told["columns"]
+        if told is not None and not plain:
+            raise Broken("a table is said to show noisy numbers, and shows none")
+        cells = self.cells(told, len(rows))
+        is_key = [each["kind"] == "key" for each in table["columns"]]
+        names = [str(each["name"]) for each in table["columns"]]
+        left = [name for place, *named in plain for name in self.column(table, place, named, cells)]
+        places = {place for place, _, _ in plain}
+        if len(places) < len(plain) or any(is_key[place] for place in places):
+            raise Broken("a column is said to be two things")
+        left += [name for place, name in enumerate(names) if not is_key[place] and place not in places]
+        held = [[cell for cell, key in zip(row, is_key, strict=True) if key] for row in rows]
+        self.keyed([name for name, key in zip(names, is_key, strict=True) if key], held, cells, told, left)
+        return left
+
+    def cells(self, told: Any, rows: int) -> list[tuple[int, int]]:
+        """Which group of which set each row is; each is one, and no two are the same."""
+        straight = told is None or told["cells"] is None
+        named = [(0, place) for place in range(rows)] if straight else told["cells"]
+        cells = [(whole(one), whole(two)) for one, two in named]
+        if len(set(cells)) < len(cells) or len(cells) != rows:
+            raise Broken("two rows are said to be the same group")
+        groups = [self.keys.groups(place) for place in range(len(self.sets))]
+        if told is not None and not all(0 <= one < len(groups) and 0 <= two < groups[one] for one, two in cells):
+            raise Broken("a row of a group that the question does not have")
+        return cells
+
+    def column(self, table: Any, place: int, named: list[Any], cells: list[tuple[int, int]]) -> list[str]:
+        """A column that is said to be a multiple of one noisy number; returns its name where why is not known here."""
+        statistic, times = whole(named[0]), ratio(named[1])
+        if "bounds" in table["columns"][place]:
+            raise Broken("a noisy number has no bounds")
+        kind, *more = self.statistics[statistic]
+        name = str(table["columns"][place]["name"])
+        step = times / (whole(more[2]) if kind == "sum" else 1)  # a sum is counted in grains, of a grid
+        noisy = [self.drawn[one, statistic][0][group] for one, group in cells]
+        laws = [self.drawn[one, statistic][1] for one, _ in cells]
+        size = max(map(width, laws), default=1) * abs(times)
+        kinds, shown = {int} if times == 1 else {float}, [row[place] for row in table["rows"]]
+        if {type(each) for each in shown} - kinds or not rounded(shown, [each * times for each in noisy], size):
+            raise Broken(f"the numbers of {name} are not those that were measured")
+        bounds = {self.drawn[one, statistic][2] for one, _ in cells}
+        self.intervals([row[place] for row in table["intervals"]], noisy, laws, times, bounds, name)
+        # By how much is said in the text, which is not read.
+        return [name] if (1 not in step.as_integer_ratio() if kind == "sum" else step != 1) else []
+
+    def intervals(
+        self, told: list[Any], noisy: list[int], laws: list[Any], times: Fraction, bounds: set[Any], name: str
+    ) -> None:
+        """A noisy number's interval is as wide on either side as its law says: no number stands in its ends."""
+        (threshold,) = bounds or {None}
+        for ends, value, law in zip(told, noisy, laws, strict=True):
+            far = half_width(law, self.doubt if threshold is None else self.doubt / 2)
+            size, lows = far * times, [value - far]
+            if threshold is not None and value <= threshold + far + 1:  # beyond that it is no evidence of many
+                lows = [1] if value < threshold + far else [1, value - far]
+            if threshold is not None and times < 0 and ends is None:
+                continue
+            low, high = ends or (None, None)
+            if not any(near(low, each * times, size) for each in lows) or not near(high, (value + far) * times, size):
+                raise Broken(f"the noise intervals of {name} are not those of its noise")
+
+    def keyed(
+        self, names: list[str], held: list[list[Any]], cells: list[tuple[int, int]], told: Any, left: list[str]
+    ) -> None:
+        """The columns of keys: no more than there are, and of each its labels."""
+        keys, most, different = self.count([one for one, _ in cells], held)
+        if different > most and (told is not None or not left):  # a table of which nothing is told stays open
+            raise Broken("more columns are said to be keys than the question has")
+        if [len(self.sets), different] == [1, keys] and len(set(map(text, held))) < len(held):
+            raise Broken("two rows have the same keys")
+        says = [list(column) for column in zip(*held, strict=True)] if held else [[] for _ in names]
+        said = [turn for turn, column in enumerate(says) if text(column) not in self.follow(cells)]
+        if told is not None:
+            self.keys.explain([names[turn] for turn in said], [says[turn] for turn in said], cells)
+        elif not left:
+            self.keys.alone([names[turn] for turn in said], [says[turn] for turn in said], len(held))
+        if different > keys:
+            raise Open("one key is shown by several columns, and why is said in the text, which is not read")
+
+    def follow(self, cells: list[tuple[int, int]]) -> set[str]:
+        """Columns that say nothing new: NULL alone, and grouping(key), 0 where a set has it and else 1."""
+        places = [one for one, _ in cells]
+        found = [[None] * len(places)] + [[0] * len(places)] * len(self.question["keys"])
+        found += [[int(axis not in self.sets[place]) for place in places] for axis in set().union(*self.sets)]
+        return set(map(text, found))
+
+    def count(self, places: list[int], held: list[list[Any]]) -> tuple[int, int, int]:
+        """How many keys rows of these sets have, how many if none is in two sets, and how many columns say something.
+
+        An earlier column again says nothing new.
+        """
+        used, more = [self.sets[place] for place in set(places)], len(self.question["keys"])
+        said = {text(list(column)) for column in zip(*held, strict=True)} - self.follow([(one, 0) for one in places])
+        return reduce(or_, used, Counter[str]()).total() + more, sum(map(Counter.total, used)) + more, len(said)
+
+
+def near(told: Any, wanted: Fraction | int, size: Fraction | int) -> bool:
+    """Whether an end is this, up to the one number by which two ways to round a width differ."""
+    if type(told) not in (int, float):
+        return False
+    return abs(Fraction(repr(told)) - wanted) <= abs(Fraction(size)) / 10**6 + abs(Fraction(wanted)) / 10**9 + 1
+
+
+def half_width(law: dict[str, Any], doubt: Fraction) -> int:
+    """The width that noise stays within but for this doubt; it may be one more or less."""
+    if law["kind"] == "discrete-laplace":
+        scale = float(ratio(law["scale"]))
+        return max(0, math.ceil(scale * math.log(2 / (float(doubt) * (1 + math.exp(-1 / scale))))) - 1)
+    root, low, high = math.sqrt(2 * float(ratio(law["sigma2"]))), 0, 1
+    high += math.ceil(22 * root)
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if math.erfc((middle + 0.5) / root) <= float(doubt) else (middle + 1, high)
+    return low
+
+
+def width(law: dict[str, Any]) -> int:
+    """About the size of the noise, at least 1."""
+    return 1 + int(ratio(law["scale"]) if "scale" in law else isqrt(int(ratio(law["sigma2"]))))
+
+
+def rounded(shown: list[Any], exact: list[Fraction], size: Fraction | int) -> bool:
+    """Whether numbers are these, all rounded to one power of ten no larger than their noise.
+
+    What lies half way may go to either side; of floats, which are computed with an error, what nearly lies there, too.
+    """
+
+    def fits(one: Any, wanted: Fraction, power: Fraction) -> bool:
+        error = min(abs(wanted) / 10**14 if type(one) is float else Fraction(1, 4), power / 10)
+        return Fraction(repr(one)) in [round((wanted + far) / power) * power for far in (0, error, -error)]
+
+    pairs = list(zip(shown, exact, strict=False))
+    powers = [power for digits in range(-15, 40) if (power := Fraction(10) ** digits) <= size]
+    return len(shown) == len(exact) and any(all(fits(*pair, power) for pair in pairs) for power in powers)
+
+
+def formed(data: Any, release: str, confidence: Fraction) -> list[Any]:
+    """The tables of data.json, if they have the parts of tables and nothing else, and cells of one value each."""
+    if set(data) != {"release", "confidence", "tables"} or data["release"] != release:
+        raise Broken("data.json is of something else, or has other parts than it has")
+    if Fraction(Decimal(repr(data["confidence"]))) != confidence:
+        raise Broken("data.json says another confidence than the plan")
+    for table in data["tables"]:
+        kinds = [each["kind"] for each in table["columns"]]
+        if set(table) != {"columns", "rows", "intervals"} or not {"key", "noisy", "derived"} >= set(kinds):
+            raise Broken("a table has other parts than tables have")
+        for each in table["columns"]:
+            bounds = each.get("bounds", []) if each["kind"] != "key" else []  # of averages and quantiles
+            known = {"name", "kind"} | ({"bounds"} if len(bounds) == 2 else set())
+            if set(each) != known or type(each["name"]) is not str or {type(end) for end in bounds} - set(PLAIN):
+                raise Broken("a column has other parts than columns have")
+        lines = zip(table["rows"], table["intervals"], strict=True)
+        for row, ends in lines:
+            pairs = [two for two in ends if two is not None]
+            flat = [*row, *(end for two in pairs for end in two)]
+            if len(row) != len(kinds) or len(ends) != len(kinds) or any(len(two) != 2 for two in pairs):
+                raise Broken("a row is longer or shorter than the columns")
+            if any(type(cell) not in PLAIN for cell in flat) or any(
+                two is not None and kind == "key" for two, kind in zip(ends, kinds, strict=True)
+            ):
+                raise Broken("a cell that is no single value, or a key with a noise interval")
+    return list(data["tables"])
+
+
+def written(table: Any, content: bytes) -> None:
+    """Whether a CSV file holds a table: its columns, each noisy one followed by the ends of its intervals."""
+    wanted: list[tuple[str, list[Any]]] = []
+    for place, column in enumerate(table["columns"]):
+        wanted.append((column["name"], [row[place] for row in table["rows"]]))
+        ends = [row[place] for row in table["intervals"]]
+        if column["kind"] != "key" and any(each is not None for each in ends):
+            for end, word in enumerate(("low", "high")):
+                wanted.append((f"{column['name']}_{word}", [None if each is None else each[end] for each in ends]))
+    head, *rows = list(csv.reader(io.StringIO(content.decode("utf-8"), newline=""), strict=True)) or [[]]
+    heads = [told.rstrip("_") == field(name).rstrip("_") for told, (name, _) in zip(head, wanted, strict=True)]
+    lines = [list(map(field, line)) for line in zip(*(values for _, values in wanted), strict=True)]
+    if not all(heads) or rows != lines:
+        raise Broken("data.csv does not hold what data.json holds")
+
+
+def field(value: Any) -> str:
+    """A cell of a CSV file: NULL is empty, and a text that a spreadsheet would run has an apostrophe before it."""
+    if type(value) is bool or value is None:
+        return "" if value is None else str(value).lower()
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else str(value)
