@@ -1,14 +1,12 @@
 """How often the interval of a local estimate holds the truth: exact sums over the law of what is counted, no sampling.
 
-The laws here are made by multiplying polynomials, nowhere by Fourier sums: they share nothing with `local/ends.py`.
+The laws here are made by multiplying polynomials, nowhere by Fourier sums: they share nothing with `support_law.py`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,23 +15,66 @@ from discreet.local.choices import Choices
 from discreet.local.estimate import Estimate
 from discreet.local.hadamard import HadamardResponse
 from discreet.local.several import about_all
+from discreet.local.support_law import SupportLaw
 
 Floats = NDArray[np.float64]
 
-#: Below this, an outcome is not looked at, and counted as a miss.
-_NEVER = 1e-13
-#: Ends are quotients of floats; the truth is one, too.
+#: Ends are quotients of floats, and so is the truth.
 _ROUNDING = 1e-9
 
 
-@dataclass(slots=True)
-class Coverage:
-    """What one case gives, by confidence: the chance to hold the truth, and the mean width in shares."""
+@dataclass(frozen=True, slots=True)
+class Intervals:
+    """The estimate and the interval of each outcome, as shares."""
 
-    holds: dict[float, float] = field(default_factory=dict)
-    widths: dict[float, float] = field(default_factory=dict)
-    #: Whether each interval held its own estimate.
-    own: bool = True
+    shares: Floats
+    low: Floats
+    high: Floats
+
+    def hold(self, law: Floats, truth: float) -> float:
+        """The chance to hold the truth, where outcomes have this law."""
+        inside = (self.low <= truth + _ROUNDING) & (truth - _ROUNDING <= self.high)
+        return float(law @ inside)
+
+    def width(self, law: Floats) -> float:
+        """The mean width."""
+        return float(law @ (self.high - self.low))
+
+    @property
+    def hold_their_own(self) -> bool:
+        return bool(np.all((self.low <= self.shares) & (self.shares <= self.high)))
+
+
+def intervals(made: Choices, n: int, confidence: float, people: int | None = None) -> Intervals:
+    """For each number of reports that support a choice, from 0 to n; about `people` of whom n were drawn."""
+    one = made.from_supports(np.zeros(len(made.choices), dtype=np.int64), n)
+    own, other = (float(chance) for chance in made.chances)
+    seen = np.arange(n + 1)
+    law = replace(one.law, counted=seen, extra=np.zeros(n + 1))
+    return _shown(one, (seen - n * other) / (own - other), law, confidence, people)
+
+
+def hadamard_intervals(made: HadamardResponse, n: int, confidence: float) -> tuple[Intervals, Floats, Floats]:
+    """For each number of reports in a choice's set and of reports beside it in its block."""
+    one = made.from_supports(np.zeros((2, len(made.choices)), dtype=np.int64), n)
+    inside, beside = (each.ravel() for each in np.indices((n + 1, n + 1)))
+    kept = inside + beside <= n
+    inside, beside = inside[kept], beside[kept]
+    block = one.law.block and replace(one.law.block, counted=inside + beside)
+    law = replace(one.law, counted=inside - beside, block=block)
+    return _shown(one, (inside - beside) / float(made.gap), law, confidence, None), inside, beside
+
+
+def _shown(one: Estimate, counts: Floats, law: SupportLaw, confidence: float, people: int | None) -> Intervals:
+    """As if there were a choice for each outcome."""
+    labels, variances = tuple(map(str, range(counts.size))), np.zeros(counts.size)
+    found = replace(one, labels=labels, counts=counts, variances=variances, law=law)
+    about = found if people is None else about_all(found, people)
+    low, high = np.array(list(about.interval(confidence).values())).T
+    return Intervals(np.array(list(about.shares.values())), low, high)
+
+
+# Laws
 
 
 def binomial(many: int, chance: float) -> Floats:
@@ -46,22 +87,6 @@ def binomial(many: int, chance: float) -> Floats:
     return np.asarray(np.exp(np.array(logs) + places * math.log(chance) + (many - places) * math.log1p(-chance)))
 
 
-def hypergeometric(people: int, holders: int, drawn: int) -> Floats:
-    """How many of `holders` among `people` are among `drawn`."""
-    total = math.comb(people, drawn)
-    return np.array([math.comb(holders, k) * math.comb(people - holders, drawn - k) / total for k in range(drawn + 1)])
-
-
-def power(law: Floats, times: int) -> Floats:
-    """The law of a sum of so many."""
-    found = np.ones(1)
-    for bit in bin(times)[2:]:
-        found = np.convolve(found, found)
-        if bit == "1":
-            found = np.convolve(found, law)
-    return found
-
-
 def support_law(made: Choices, n: int, truth: int) -> Floats:
     """How many of n reports support a choice that so many hold."""
     own, other = (float(chance) for chance in made.chances)
@@ -70,74 +95,34 @@ def support_law(made: Choices, n: int, truth: int) -> Floats:
 
 def drawn_law(made: Choices, people: int, truth: int, drawn: int) -> Floats:
     """The same of `drawn` reports, where so many of `people` hold it and a random part of them was asked."""
-    among = hypergeometric(people, truth, drawn)
-    return np.sum([among[k] * support_law(made, drawn, k) for k in np.flatnonzero(among > _NEVER).tolist()], axis=0)
+    total, found = math.comb(people, drawn), np.zeros(drawn + 1)
+    for among in range(max(0, drawn - people + truth), min(truth, drawn) + 1):
+        chance = math.comb(truth, among) * math.comb(people - truth, drawn - among) / total
+        found += chance * support_law(made, drawn, among)
+    return found
 
 
-def outcomes(made: Choices, law: Floats, n: int, people: int) -> Iterator[tuple[Floats, Estimate]]:
-    """Chances of many counts at once, one a choice: each choice's interval looks at its own count alone."""
-    seen, size = np.flatnonzero(law > _NEVER), len(made.choices)
-    for start in range(0, seen.size, size):
-        some = seen[start : start + size]
-        supports = np.zeros(size, dtype=np.int64)
-        supports[: some.size] = some
-        chances = np.zeros(size)
-        chances[: some.size] = law[some]
-        found = made.from_supports(supports, n)
-        yield chances, found if people == n else about_all(found, people)
-
-
-def hadamard_outcomes(made: HadamardResponse, n: int, truth: int, beside: int) -> Iterator[tuple[Floats, Estimate]]:
-    """Of a choice that so many hold, and `beside` others of its block: over reports in its set and beside it."""
+def hadamard_law(made: HadamardResponse, n: int, truth: int, beside: int) -> Floats:
+    """The chance of each number of reports in a choice's set and beside it, where so many hold it, and others of its
+    block are held by `beside`."""
     high, low = (float(level) * made.length / 2 for level in made._levels)
-    law = np.zeros((1, 1))
-    law[0, 0] = 1
-    for many, inside, out in ((truth, high, low), (beside, (high + low) / 2, (high + low) / 2), (None, low, low)):
-        times = n - truth - beside if many is None else many
-        law = _convolved(law, _trinomial(times, inside, out))
-    inside, out = np.nonzero(law > _NEVER)
-    size, width = len(made.choices), -(-len(made.choices) // made.blocks) * made.blocks
-    assert width >= size
-    for start in range(0, inside.size, size):
-        some = slice(start, start + size)
-        supports = np.zeros((2, size), dtype=np.int64)
-        many = inside[some].size
-        supports[0, :many], supports[1, :many] = inside[some], inside[some] + out[some]
-        chances = np.zeros(size)
-        chances[:many] = law[inside[some], out[some]]
-        yield chances, made.from_supports(supports, n)
+    middle = (high + low) / 2
+    law = np.ones((1, 1))
+    for many, inside, out in ((truth, high, low), (beside, middle, middle), (n - truth - beside, low, low)):
+        law = _convolved(law, _trinomial(many, inside, out))
+    return law
 
 
 def _trinomial(many: int, one: float, two: float) -> Floats:
     found = np.zeros((many + 1, many + 1))
+    rest = min(two / (1 - one), 1.0) if one < 1 else 0.0
     for first, chance in enumerate(binomial(many, one).tolist()):
-        rest = two / (1 - one) if one < 1 else 0.0
-        found[first, : many - first + 1] = chance * binomial(many - first, min(rest, 1.0))
+        found[first, : many - first + 1] = chance * binomial(many - first, rest)
     return found
 
 
 def _convolved(left: Floats, right: Floats) -> Floats:
-    shape = left.shape[0] + right.shape[0] - 1, left.shape[1] + right.shape[1] - 1
-    found = np.zeros(shape)
+    found = np.zeros((left.shape[0] + right.shape[0] - 1, left.shape[1] + right.shape[1] - 1))
     for row, column in zip(*np.nonzero(left > 1e-16), strict=True):
         found[row : row + right.shape[0], column : column + right.shape[1]] += left[row, column] * right
-    return found
-
-
-def coverage(
-    each: Iterator[tuple[Floats, Estimate]],
-    truth: float,
-    confidences: tuple[float, ...],
-    label: Callable[..., Any] = list,
-) -> Coverage:
-    """Of the share `truth`."""
-    found = Coverage()
-    for chances, estimate in each:
-        shares = np.array(label(estimate.shares.values()))
-        for confidence in confidences:
-            low, high = np.array(label(estimate.interval(confidence).values())).T
-            good = (low <= truth + _ROUNDING) & (truth - _ROUNDING <= high)
-            found.own &= bool(np.all((low <= shares) & (shares <= high) | (chances == 0)))
-            found.holds[confidence] = found.holds.get(confidence, 0.0) + float(chances @ good)
-            found.widths[confidence] = found.widths.get(confidence, 0.0) + float(chances @ (high - low))
     return found
