@@ -146,8 +146,8 @@ class Mean:
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """The noise interval: within the bounds, but for an estimate that is not."""
         least, most = self.bounds
-        low, high = self.score.ends(self.value - least, width(confidence))
-        low, high = (min(max(least + float(end), least), most) for end in (low, high))
+        below, above = self.score.ends(self.value - least, width(confidence))
+        low, high = (min(max(least + float(end), least), most) for end in (below, above))
         return min(low, self.value), max(high, self.value)
 
     def moved_by(self, fakes: int) -> float:
