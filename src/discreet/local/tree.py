@@ -198,10 +198,11 @@ class Intervals:
     def _grain(self, shape: Levels) -> float:
         """How far one report more in support moves the range's count, at the level where it is least."""
         each = zip(self.tree.oracles, shape, self.drawn.tolist(), strict=True)
-        return min(
+        moved: list[float] = [
             float(np.ptp(influence)) / float(oracle.chances[0] - oracle.chances[1]) * self.n / drawn
             for oracle, influence, drawn in each
-        )
+        ]
+        return min(moved)
 
     def prefixes(self) -> NDArray[np.float64]:
         """How many lie at or below each point: never falling and within 0 to n. Repaired, so not unbiased."""
