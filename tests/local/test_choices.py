@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from fractions import Fraction
 from typing import Any
@@ -118,54 +117,6 @@ def test_too_little_noise_and_a_biased_estimate_are_caught(kind: type[Choices], 
     # The estimator now believes in a coin that the reports were not made with.
     counts = np.array([made.estimate([report]).counts for report in fair[0]])
     assert not np.allclose([float(chance) for chance in fair[0].values()] @ counts, [1, 0, 0], atol=1e-7)
-
-
-# Intervals
-
-
-def _binomial(many: int, chance: float) -> NDArray[np.float64]:
-    tops = math.lgamma(many + 1)
-    logs = [tops - math.lgamma(k + 1) - math.lgamma(many - k + 1) for k in range(many + 1)]
-    places = np.arange(many + 1)
-    return np.exp(np.array(logs) + places * math.log(chance) + (many - places) * math.log1p(-chance))
-
-
-def _held(made: RandomizedResponse, n: int, truth: int) -> float:
-    """How often the interval holds the truth: the exact sum over all numbers of reports that say yes."""
-    own, other = (float(chance) for chance in made.chances)
-    law_ = np.convolve(_binomial(truth, own), _binomial(n - truth, other))
-    held = 0.0
-    for said in np.flatnonzero(law_ > 1e-12).tolist():
-        low, high = made.from_supports(np.array([said, n - said]), n).interval(0.95)["a"]
-        held += law_[said] * (low <= truth / n + 1e-12 and high >= truth / n - 1e-12)
-    return held
-
-
-@pytest.mark.parametrize("n", [20, 40, 100, 300, 1000])
-@pytest.mark.parametrize("epsilon", ["1", "2", "3", "4", "5", "6", "7", "8"])
-def test_intervals_hold_as_often_as_they_say_however_few_or_rare(epsilon: str, n: int) -> None:
-    made = RandomizedResponse(["a", "b"], epsilon=epsilon)
-    for truth in sorted({0, 1, 2, 3, n // 20, n // 4, n // 2, n - 2, n}):
-        held = _held(made, n, truth)
-        assert held >= 0.93, truth
-        assert held <= 0.985 or float(made.variances(np.array([truth, n - truth]), n)[0]) < 12  # and they are not wide
-
-
-@pytest.mark.parametrize("kind", [*KINDS, LocalHashing, FastHashing, BasicRappor])
-def test_an_interval_is_made_of_the_variance_at_its_own_ends(kind: Any) -> None:
-    """Without the half grain, the estimate is so many standard deviations from each end, by that end's variance."""
-    made, n = kind(ABC[:4], epsilon="2"), 500
-    found = made.estimate(made.randomize_all(np.arange(n) % 4, bits=Fixed(1)))
-    ends = np.array(list(found.interval(0.95).values())).T * n
-    for side, end in zip((-1, 1), ends, strict=True):
-        for place in range(4):
-            there = found.score.constant[place] + found.score.linear * end[place]
-            far = side * (end[place] - found.counts[place]) - found.score.grain / 2
-            assert far == pytest.approx(1.959964 * math.sqrt(there), rel=1e-5)
-    counts = np.array([200.0, 100.0, 100.0, 100.0])
-    grown = made.variances(counts + np.array([1, 0, 0, 0]), n)[0] - made.variances(counts, n)[0]
-    if kind is not HadamardResponse:  # whose variance also follows the holders of a block
-        assert found.score.linear == pytest.approx(grown, rel=1e-6)
 
 
 def test_a_count_outside_its_bounds_has_the_variance_of_the_nearest_that_can_be() -> None:

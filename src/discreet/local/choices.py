@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from discreet.errors import UsageError
 from discreet.local.coins import PLANES
-from discreet.local.estimate import Estimate, Score
+from discreet.local.estimate import Estimate
 from discreet.local.options import is_encodable, unusual
 from discreet.local.randomizer import WIDEST, Randomizer, Reports, Values
+from discreet.local.support_law import Step, SupportLaw
 from discreet.mechanisms.bits import Bits
 
 #: More choices than this want a sketch.
@@ -83,21 +84,31 @@ class Choices(Randomizer):
         counts: NDArray[np.float64] = (supports.astype(np.float64) - n * other) / (truth - other)
         held = np.clip(counts, 0, n)
         variances = self.variances(held, n)
-        slope = (truth * (1 - truth) - other * (1 - other)) / (truth - other) ** 2
         return Estimate(
             labels=self.choices,
             n=n,
             counts=counts,
             variances=variances,
             reach=1 / (truth - other),
-            score=Score(constant=variances - slope * held, linear=slope, grain=1 / (truth - other)),
+            law=SupportLaw(
+                counted=supports,
+                people=n,
+                drawn=n,
+                own=Step(up=truth),
+                other=Step(up=other),
+                extra=self.shared_variances(held) * (truth - other) ** 2,
+            ),
         )
 
     def variances(self, counts: NDArray[np.float64], n: int) -> NDArray[np.float64]:
         """The variance of each estimated count, where the true counts are these."""
         truth, other = (float(chance) for chance in self.chances)
         spread = (n - counts) * other * (1 - other) + counts * truth * (1 - truth)
-        return np.asarray(spread / (truth - other) ** 2)
+        return np.asarray(spread / (truth - other) ** 2 + self.shared_variances(counts))
+
+    def shared_variances(self, counts: NDArray[np.float64]) -> NDArray[np.float64] | float:
+        """What reports that are not independent of each other add to the variances."""
+        return 0.0
 
     def options(self) -> dict[str, Any]:
         return {"choices": list(self.choices), **unusual(planes=(self.numbers()["planes"], PLANES))}

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from discreet.local import coins, walsh
 from discreet.local.choices import Choices, whole_bytes, whole_numbers, width_of
 from discreet.local.coins import PLANES, Coin
-from discreet.local.estimate import Estimate, Score
+from discreet.local.estimate import Estimate
 from discreet.local.randomizer import Reports
+from discreet.local.support_law import Step, SupportLaw
 from discreet.mechanisms import uniform
 from discreet.mechanisms.bits import Bits
 
@@ -130,7 +131,21 @@ class HadamardResponse(Choices):
             counts=counts,
             variances=variances,
             reach=2 / gap,
-            score=Score(constant=variances + held, linear=-1.0, grain=1 / gap),
+            law=self._law(supports, n),
+        )
+
+    def _law(self, supports: NDArray[np.int64], n: int) -> SupportLaw:
+        """Of the reports in a choice's set less those beside it, and of all reports in its block."""
+        high, low = (float(level) * self.length / 2 for level in self._levels)
+        block = SupportLaw(counted=supports[1], people=n, drawn=n, own=Step(up=high + low), other=Step(up=2 * low))
+        return SupportLaw(
+            counted=2 * supports[0] - supports[1],
+            people=n,
+            drawn=n,
+            own=Step(up=high, down=low),
+            other=Step(up=(high + low) / 2, down=(high + low) / 2),
+            block=block if self.blocks > 1 else None,
+            far=Step(up=low, down=low) if self.blocks > 1 else None,
         )
 
     def variances(self, counts: NDArray[np.float64], n: int) -> NDArray[np.float64]:

@@ -266,11 +266,11 @@ class FastHashing(_Hashed):
                 found[code] += table[rows + self._bucket(coefficients, code)].sum()
         return found
 
-    def variances(self, counts: NDArray[np.float64], n: int) -> NDArray[np.float64]:
-        """With what shared functions add; an estimate's own noise makes that a little too large."""
+    def shared_variances(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What shared functions add; an estimate's own noise makes that a little too large."""
         pairs = np.maximum(counts * (counts - 1), 0)
         share = float(self.collision / (1 - self.collision)) / self.functions
-        return np.asarray(super().variances(counts, n) + share * (pairs.sum() - pairs))
+        return np.asarray(share * (pairs.sum() - pairs))
 
     def options(self) -> dict[str, Any]:
         return {**super().options(), "functions": self.functions, "label": self.label}

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from discreet import exact
 from discreet.errors import UsageError
 from discreet.local import coins
-from discreet.local.estimate import Mean
+from discreet.local.estimate import Mean, Score
 from discreet.local.options import unusual
 from discreet.local.randomizer import Randomizer, Reports, Values
 from discreet.mechanisms.bits import Bits
@@ -153,7 +153,28 @@ class Numbers(Grid):
             value=float(self.low) + step * mean,
             variance=step**2 * self.largest_variance(min(max(mean, 0.0), float(self.steps))) / n,
             reach=step * float(most - least) / n,
+            bounds=(float(self.low), float(self.high)),
+            score=self._score(n),
         )
+
+    def _score(self, n: int) -> Score:
+        """`largest_variance` as a function of the mean, in units of the number and above `low`."""
+        constant, linear, square = (float(term) for term in self.spread)
+        if square > 0:
+            linear, square = linear + square * self.steps, 0.0
+        step = float(self.step)
+        return Score(
+            constant=step**2 * constant / n,
+            linear=step * linear / n,
+            square=square / n,
+            grain=step * float(self.grain) / n,
+        )
+
+    @property
+    def grain(self) -> Fraction:
+        """How far one report's coins can move the sum of guesses."""
+        least, most = self.extent
+        return most - least
 
     def variance_at(self, code: float) -> float:
         """The variance of a guess of this code, in squared steps."""

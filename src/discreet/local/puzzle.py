@@ -148,10 +148,7 @@ class FragmentPuzzle(Randomizer):
         found = self.matrix(reports)
         tally = self.whole.tally(found[:, 1 + self._middle :])
         keys = standing_out(self.whole, tally, self.joined(found), most=most, false=_FALSE)
-        counts = self.whole.counts(self.whole.levels(tally), keys, tally.n)
-        variances = self.whole.variances(counts, tally.n, self.whole.second_moment(tally))
-        labels = tuple(self.spelling.read(key) or "" for key in keys)
-        return Estimate(labels=labels, n=tally.n, counts=counts, variances=variances, reach=self.whole.reach)
+        return self.whole.counted([self.spelling.read(key) or "" for key in keys], keys, tally)
 
     def joined(self, reports: Reports) -> list[bytes]:
         """Padded words that can be put together from frequent fragments of one tag, and have that tag."""

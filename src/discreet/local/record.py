@@ -47,6 +47,11 @@ class LaplaceRecord(Numbers):
         self.spread = Fraction(self.noise.variance()), Fraction(0), Fraction(0)
         self.extent = Fraction(-self.far), Fraction(self.steps + self.far)
 
+    @property
+    def grain(self) -> Fraction:
+        """Noise has no largest value: two scales make up for its tails, longer than a normal law's, for few people."""
+        return Fraction(2 * self.noise.scale)
+
     def reports(self, codes: NDArray[np.int64], *, bits: Bits) -> Reports:
         noisy = codes + self.noise.draw(codes.size, bits=bits)
         return whole_bytes(np.clip(noisy, -self.far, self.steps + self.far) + self.far, self.width)

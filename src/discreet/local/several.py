@@ -18,6 +18,7 @@ from discreet.local.choices import narrow, whole_bytes, whole_numbers, width_of
 from discreet.local.estimate import Estimate, Mean
 from discreet.local.numbers import Grid
 from discreet.local.randomizer import Randomizer, Reports, Values
+from discreet.local.support_law import SupportLaw
 from discreet.mechanisms import uniform
 from discreet.mechanisms.bits import Bits, system
 
@@ -249,7 +250,7 @@ def about_all(told: Estimate, n: int) -> Estimate:
         counts=told.counts * (n / drawn),
         variances=told.variances * (n / drawn) ** 2 + sampling,
         reach=told.reach * n / max(drawn - 1, 1),  # a liar who leaves or joins changes how many drew it, too
-        score=None if told.score is None else told.score.of_part(drawn, n),
+        law=told.law.about(n) if isinstance(told.law, SupportLaw) else told.law and told.law.of_part(drawn, n),
     )
 
 
@@ -263,8 +264,9 @@ def mean_about_all(told: Mean, question: Randomizer, n: int) -> Mean:
         raise TypeError("a mean comes from numbers on a grid")
     low, high = float(question.low), float(question.high)
     middle = min(max(told.value, low), high)
-    sampling = (middle - low) * (high - middle) * n / max(n - 1, 1) * (1 - told.n / n) / told.n
-    return replace(told, n=n, variance=told.variance + sampling)
+    draw = n / max(n - 1, 1) * (1 - told.n / n) / told.n
+    score = replace(told.score, linear=told.score.linear + draw * (high - low), square=told.score.square - draw)
+    return replace(told, n=n, variance=told.variance + draw * (middle - low) * (high - middle), score=score)
 
 
 def _is_name(name: object) -> bool:

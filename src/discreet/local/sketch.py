@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from discreet.local import coins
 from discreet.local.choices import narrow, whole_bytes, whole_numbers, width_of
 from discreet.local.coins import PLANES, Coin
-from discreet.local.estimate import Estimate
+from discreet.local.estimate import Estimate, Score
 from discreet.local.hashed import Coded, Functions, candidates, coded, encoded
 from discreet.local.layers import lying
 from discreet.local.options import unusual
@@ -99,9 +99,31 @@ class Sketch(Randomizer):
 
     def from_tally(self, tally: Tally, words: Sequence[str]) -> Estimate:
         """The same from sums that were kept as reports came in."""
-        counts = self.counts(self.levels(tally), candidates(words), tally.n)
+        return self.counted(words, candidates(words), tally)
+
+    def counted(self, words: Sequence[str], keys: Sequence[bytes], tally: Tally) -> Estimate:
+        """The same of words that are hashed as these keys."""
+        counts = self.counts(self.levels(tally), keys, tally.n)
         variances = self.variances(counts, tally.n, self.second_moment(tally))
-        return Estimate(labels=tuple(words), n=tally.n, counts=counts, variances=variances, reach=self.reach)
+        return Estimate(
+            labels=tuple(words),
+            n=tally.n,
+            counts=counts,
+            variances=variances,
+            reach=self.reach,
+            law=self._score(counts, variances, tally.n),
+        )
+
+    def _score(self, counts: NDArray[np.float64], variances: NDArray[np.float64], n: int) -> Score:
+        """A holder's report varies less than another's; what the others share a place with is left as estimated."""
+        slope = self._slope * (self.wide / (self.wide - 1)) ** 2
+        return Score(constant=variances - slope * np.clip(counts, 0, n), linear=slope, grain=self.reach)
+
+    @property
+    def _slope(self) -> float:
+        """How much more a report varies that is a holder's."""
+        own, chance, _ = self.noise
+        return own - chance + 1 / self.wide**2 + (1 - 1 / self.wide) / self.wide / self.functions
 
     def counts(self, levels: NDArray[np.float64], keys: Sequence[bytes], n: int) -> NDArray[np.float64]:
         """How many hold each key: unbiased over coins and hash functions.
@@ -131,12 +153,11 @@ class Sketch(Randomizer):
             varies by (1/m)(1 - 1/m)/k over families of k functions. What she says has mean square `chance` and mean
             c, so c^2 comes off; and the c of all people with one word is the same, hence the sum of squares.
         """
-        own, chance, _ = self.noise
         wide = self.wide
         shared = (1 - 1 / wide) / wide / self.functions
         held = np.clip(counts, 0, n)
         others = np.clip(second - held**2, n - held, (n - held) ** 2)
-        spread = n * own + (n - held) * (chance - own - 1 / wide**2 - shared) + others * shared
+        spread = n * self.noise[0] - (n - held) * self._slope + others * shared
         return np.asarray(spread * (wide / (wide - 1)) ** 2)
 
     def options(self) -> dict[str, Any]:

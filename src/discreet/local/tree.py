@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from discreet.errors import UsageError
 from discreet.local import coins
 from discreet.local.choices import MOST, Choices, narrow
-from discreet.local.estimate import Estimate, isotonic, norm_sub
+from discreet.local.estimate import Estimate, Score, isotonic, norm_sub
 from discreet.local.numbers import Grid
 from discreet.local.randomizer import Reports
 from discreet.local.response import RandomizedResponse
@@ -156,13 +156,53 @@ class Intervals:
         ends = [self._ends(low, high) for low, high in ranges]
         people = norm_sub(self.counts, float(self.n))
         shapes = [self._influence(first, end) for first, end in ends]
+        scores = [self._score(shape, people, *end) for shape, end in zip(shapes, ends, strict=True)]
+        constant, linear, square, grain = np.array(scores).reshape(-1, 4).T
+        inside = np.array([people[first:end].sum() for first, end in ends])
+        variances = np.maximum(constant + inside * (linear + inside * square), 0.0)
         return Estimate(
             labels=tuple(f"{low}..{high}" for low, high in ranges),
             n=self.n,
-            counts=np.array([self.counts[first:end].sum() for first, end in ends]),
-            variances=np.array([self._variance(shape, people, *end) for shape, end in zip(shapes, ends, strict=True)]),
+            counts=np.array([self._count(first, end) for first, end in ends]),
+            variances=variances,
             reach=max((self._reach(shape) for shape in shapes), default=0.0),
+            # People who leave the range stay near it, as a rule, and then the variance stays what it was.
+            law=Score(constant=constant, linear=linear, square=square, grain=grain, least=variances),
         )
+
+    def _count(self, first: int, end: int) -> float:
+        """All respondents lie on the grid, and rounding shall not say otherwise."""
+        return float(self.n) if end - first == self.counts.size else float(self.counts[first:end].sum())
+
+    def _score(self, shape: Levels, people: NDArray[np.float64], first: int, end: int) -> tuple[float, ...]:
+        """The variance as a quadratic in how many lie in the range, and its grain.
+
+        Because: with c people in the range, spread there as they are estimated to be, and n - c outside likewise, all
+            counts are linear in c and the variance is quadratic in them: three values give it.
+        """
+        if end - first == people.size:
+            return 0.0, 0.0, 0.0, 0.0
+        inside, outside = people.copy(), people.copy()
+        inside[:first], inside[end:], outside[first:end] = 0.0, 0.0, 0.0
+        if not inside.sum():
+            inside[first:end] = 1.0
+        if not outside.sum():
+            outside[:first], outside[end:] = 1.0, 1.0
+        inside, outside = self.n * inside / inside.sum(), self.n * outside / outside.sum()
+        none, half, all_ = (
+            self._variance(shape, share * inside + (1 - share) * outside, first, end) for share in (0, 0.5, 1)
+        )
+        square = min(2 * (none - 2 * half + all_), 0.0)
+        return none, (all_ - none - square) / self.n, square / self.n**2, self._grain(shape)
+
+    def _grain(self, shape: Levels) -> float:
+        """How far one report more in support moves the range's count, at the level where it is least."""
+        each = zip(self.tree.oracles, shape, self.drawn.tolist(), strict=True)
+        moved: list[float] = [
+            float(np.ptp(influence)) / float(oracle.chances[0] - oracle.chances[1]) * self.n / drawn
+            for oracle, influence, drawn in each
+        ]
+        return min(moved)
 
     def prefixes(self) -> NDArray[np.float64]:
         """How many lie at or below each point: never falling and within 0 to n. Repaired, so not unbiased."""

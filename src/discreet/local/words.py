@@ -7,6 +7,7 @@ the beginnings that are frequent in one group are made longer in all ways, and l
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from statistics import NormalDist
 from typing import Any
@@ -20,6 +21,7 @@ from discreet.local.estimate import Estimate
 from discreet.local.hashed import Coded, coded
 from discreet.local.options import unusual, whole
 from discreet.local.randomizer import Randomizer, Reports, Values
+from discreet.local.several import about_all
 from discreet.local.sketch import SALT, HadamardSketch
 from discreet.local.spelling import Spelling
 from discreet.local.tallying import Tally
@@ -133,19 +135,9 @@ class PrefixWords(Randomizer):
 
     def _counted(self, words: list[str], tally: Tally, n: int) -> Estimate:
         """Counts in one group of the n, whose members were drawn from all: scaled up, with the drawing's variance."""
-        scale = n / max(tally.n, 1)
         keys = [self.spelling.padded(word) for word in words]
-        counts = self.counting.counts(self.counting.levels(tally), keys, tally.n)
-        variances = self.counting.variances(counts, tally.n, self.counting.second_moment(tally))
-        shares = np.clip(counts / max(tally.n, 1), 0, 1)
-        drawn = tally.n * shares * (1 - shares) * (n - tally.n) / max(n - 1, 1)
-        return Estimate(
-            labels=tuple(words),
-            n=n,
-            counts=counts * scale,
-            variances=(variances + drawn) * scale**2,
-            reach=self.counting.reach * scale,
-        )
+        found = self.counting.counted(words, keys, tally)
+        return about_all(found, n) if tally.n else replace(found, n=n)
 
     def options(self) -> dict[str, Any]:
         return {
