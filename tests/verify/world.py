@@ -24,6 +24,7 @@ population = "people"
 type = "decimal"
 low = 0
 high = 50
+step = 0.01
 [tables.visits.columns.ward]
 type = "category"
 values = ["a", "b", "c"]
