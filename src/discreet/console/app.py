@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import RedirectResponse
@@ -275,8 +275,15 @@ def _refused(
         return Response(render.text(refusal(told)), told.status, headers, "application/json")
     if told.status == 401 and request.method == "GET":
         return RedirectResponse(f"/login?next={quote(request.url.path, safe='/')}", status_code=303)
-    shown = render.html(refusal_page(told), visitor, path=request.url.path)
+    onward = _page_of(house, request) if told.status == 401 else ""
+    shown = render.html(refusal_page(told, onward=onward), visitor, path=request.url.path)
     return Response(shown, told.status, headers, "text/html; charset=utf-8")
+
+
+def _page_of(house: House, request: Request) -> str:
+    """The page of ours that a form was sent from, without its query."""
+    parts = urlsplit(guard.only(request.headers, "referer"))
+    return parts.path if f"{parts.scheme}://{parts.netloc}" in house.settings.origins else "/"
 
 
 def _note(house: House, problem: Exception, *, method: str, route: str) -> None:

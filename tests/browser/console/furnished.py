@@ -30,6 +30,7 @@ class Made:
     crossed: str
     long: str
     both: str
+    draft: str
     again: str
     ranges: str
     marginals: str
@@ -59,6 +60,7 @@ def furnish(place: Place) -> Made:
             crossed=crossed,
             long=long,
             both=both.removeprefix("/ask/answer/"),
+            draft=owner.send("/ask", sql=COST, by="epsilon", epsilon="1", confidence="0.95", act="rehearse"),
             again=again.removeprefix("/a/"),
             ranges=_release(analyst.done("/tables/new/ranges", table="patients", column="age", epsilon="1")),
             marginals=_release(
@@ -127,11 +129,18 @@ def addresses(made: Made) -> Mapping[str, tuple[str, ...]]:
         "/": ("/",),
         "/jump": ("/jump?to=pat",),
         "/d/{table:path}": ("/d/patients", "/d/wards"),
-        "/ask": ("/ask?sql=SELECT+avg(age)+FROM+patients&by=within&within=2",),
+        "/ask": ("/ask", f"/ask?release={made.answer}&within=2"),
+        "/ask/draft/{draft}": (made.draft,),
         "/ask/open": ("/ask/open",),
         "/ask/answer/{key}": (f"/ask/answer/{made.both}",),
         "/a": ("/a?table=patients",),
-        "/a/{release}": (f"{a}?confidence=0.5", f"/a/{made.crossed}", f"/a/{made.long}", f"/a/{made.again}", f"/a/{made.ranges}"),
+        "/a/{release}": (
+            f"{a}?confidence=0.5",
+            f"/a/{made.crossed}",
+            f"/a/{made.long}",
+            f"/a/{made.again}",
+            f"/a/{made.ranges}",
+        ),
         "/budget": ("/budget",),
         "/log": ("/log?kind=charge",),
         "/r": ("/r",),

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from browser.console import layout
 from browser.console.conftest import PHONE, WIDE, Coming, visiting
-from browser.console.furnished import FILES, Made, addresses, furnish, pages
+from browser.console.furnished import COST, FILES, Made, addresses, furnish, pages
 from browser.console.place import Place, placed
 
 pytestmark = pytest.mark.xdist_group("console-sweep")
@@ -112,7 +112,7 @@ def test_a_page_is_clean(owned: tuple[Page, list[str]], made: Made, path: str) -
 
 def test_what_analysts_see_is_laid_out(browser: Browser, place: Place, made: Made) -> None:
     """The same pages, of a person with a smaller role: no chart without a size, no blank page, nothing cut."""
-    others = {"/ask/answer/{key}"}  # of the owner's own request
+    others = {"/ask/answer/{key}", "/ask/draft/{draft}"}  # of the owner's own requests
     allowed = [route.path for route in pages() if route.role != "owner" and route.path not in others]
     with visiting(browser, place, "analyst") as (page, found):
         wrong = {at: _laid_out(page, at) for path in allowed for at in addresses(made)[path]}
@@ -149,6 +149,7 @@ def test_what_forms_show_is_clean(owned: tuple[Page, list[str]], made: Made) -> 
     expect(page.locator("#trouble pre")).to_be_visible()
     wrong["a refusal"] = seen(page)
     page.goto("/ask")
+    page.get_by_label("Your question, in SQL").fill(COST)
     page.get_by_role("button", name="Rehearse, free").click()
     expect(page.get_by_role("heading", name="Rehearsal")).to_be_visible()
     wrong["a rehearsal"] = seen(page)
