@@ -14,7 +14,7 @@ from console.house import COOKIE, ORIGIN, PASSWORD, Browser, world
 from discreet.console.app import make
 from discreet.console.pages.login import WRONG, way
 from discreet.console.people.passwords import Passwords
-from discreet.console.people.throttle import Throttle
+from discreet.console.people.throttle import Throttle, Try
 from discreet.console.settings import Settings
 
 
@@ -44,8 +44,10 @@ def log_in(browser, name="olga", password=PASSWORD, **more):
     return browser.post("/login", {"name": name, "password": password, **more})
 
 
-def cookie_of(response):
-    (found,) = SimpleCookie(response.headers["set-cookie"]).values()
+def cookie_of(response, *, known=False):
+    """The session's cookie of a response, or the one by which a browser is known."""
+    every = [SimpleCookie(text) for text in response.headers.get_list("set-cookie")]
+    (found,) = [each for jar in every for each in jar.values() if each.key.endswith("-known") == known]
     return found
 
 
@@ -89,6 +91,51 @@ def test_by_tls_the_cookie_is_secure_and_bound_to_the_host(clinic):
     assert client.get("/me").status_code == 303
 
 
+def test_the_cookie_of_a_known_browser(clinic, nobody):
+    found = cookie_of(log_in(nobody), known=True)
+    assert found.key == f"{COOKIE}-known" and found["httponly"] and found["samesite"].lower() == "strict"
+    assert found["path"] == "/" and not found["domain"] and int(found["max-age"]) == 180 * 86_400
+    assert log_in(clinic.browser("public"), password="wrong").headers.get("set-cookie") is None
+    out = clinic.browser("owner").post("/logout")
+    assert "-known" not in out.headers["set-cookie"]  # the browser stays known
+    origin = "https://console.example.org"
+    house = dataclasses.replace(clinic.house, settings=Settings(origin=origin, grid_ms=1))
+    client = TestClient(make(house), base_url=origin, follow_redirects=False)
+    sent = client.post("/login", data={"name": "olga", "password": PASSWORD}, headers={"origin": origin})
+    assert cookie_of(sent, known=True).key == "__Host-discreet-known" and cookie_of(sent, known=True)["secure"]
+
+
+def test_others_do_not_lock_the_owner_out(clinic, monkeypatch):
+    """Behind a proxy that says whom a request is from: forty wrong passwords from eight addresses."""
+    house = dataclasses.replace(clinic.house, settings=Settings(origin=ORIGIN, grid_ms=1, behind_proxy=True))
+    slept = []
+
+    async def sleep(delay_s):
+        slept.append(delay_s)
+
+    monkeypatch.setattr("discreet.console.app.asyncio.sleep", sleep)
+
+    def send(client, password, address):
+        return client.post(
+            "/login",
+            data={"name": "olga", "password": password},
+            headers={"origin": ORIGIN, "x-forwarded-for": address},
+        )
+
+    owner, other, attacker = (TestClient(make(house), base_url=ORIGIN, follow_redirects=False) for _ in range(3))
+    assert send(owner, PASSWORD, "198.51.100.7").status_code == 303
+    for each in range(40):
+        assert send(attacker, "wrong", f"192.0.2.{each // 5}").status_code == 401
+    assert send(attacker, "wrong", "192.0.2.1").status_code == 429
+    assert 20.0 in slept
+    slept.clear()
+    owner.cookies.delete(COOKIE)  # the session is over; the browser is known
+    assert send(owner, PASSWORD, "192.0.2.1").status_code == 303
+    assert not [delay_s for delay_s in slept if delay_s >= 1]
+    assert send(other, PASSWORD, "198.51.100.8").status_code == 303  # a new browser waits, and comes in
+    assert 20.0 in slept
+
+
 def test_pages_of_the_login_are_not_kept_by_anybody(nobody):
     for path in ("/login", "/setup/x"):
         headers = nobody.get(path).headers
@@ -122,7 +169,7 @@ def test_unknown_names_take_the_same_time(clinic, monkeypatch):
     cheap = people.passwords
     people.passwords = Passwords()
     people.set_password("ann", PASSWORD)
-    monkeypatch.setattr(Throttle, "enter", lambda *_: None)
+    monkeypatch.setattr(Throttle, "enter", lambda *_, **more: Try(time=0.0))
     monkeypatch.setattr(Throttle, "address", lambda *_: None)
     client = clinic.client()
     calls = []

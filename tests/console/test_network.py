@@ -54,6 +54,7 @@ def test_pages_stand(clinic, version):
 
 def test_a_question_about_it_is_refused_with_the_reason(clinic):
     browser = clinic.browser("owner")
-    answered = browser.post("/ask", {"sql": "select count(*) from friends", "epsilon": "1", "act": "ask"})
+    sent = browser.post("/ask", {"sql": "select count(*) from friends", "epsilon": "1", "act": "ask"})
+    answered = browser.get(sent.headers["location"])
     assert "has ends" in answered.text
     assert clinic.house.desk.project.ledger.refresh().charges == {}

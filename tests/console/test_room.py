@@ -92,7 +92,8 @@ def test_work_inside_of_work_is_one_turn_and_what_fails_leaves():
 
 
 def rehearse(browser):
-    return browser.post("/ask", {"act": "rehearse", "sql": SQL, "by": "epsilon", "epsilon": "1", "rows": "50"})
+    form = {"act": "rehearse", "sql": SQL, "by": "epsilon", "epsilon": "1", "rows": "50"}
+    return browser.get(browser.post("/ask", form).headers["location"])
 
 
 def test_rehearsals_prices_and_plans_are_refused_where_their_rooms_are_full(clinic):

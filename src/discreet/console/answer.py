@@ -19,21 +19,28 @@ class Grid:
 class Page:
     """A page: a template and all that it tells, as plain JSON data, which is also what its .json twin says.
 
-    `table`: what its .csv twin says; none where there is no table on it.
+    `table`: what its .csv twin says; none where there is no table on it. `delay_s`: how long it waits before it leaves.
     """
 
     template: str
     data: Mapping[str, Any]
     table: Grid | None = None
     status: int = 200
+    delay_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Redirect:
-    """Go there next; by GET. `cookie`: a session's secret to keep; an empty text ends it."""
+    """Go there next; by GET.
+
+    cookie: a session's secret to keep; an empty text ends it. browser: the cookie by which the browser is known at the
+    next login. delay_s: how long it waits before it leaves.
+    """
 
     to: str
     cookie: str | None = field(default=None, repr=False)
+    browser: str | None = field(default=None, repr=False)
+    delay_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import RedirectResponse
@@ -25,6 +25,7 @@ from discreet.console.asking.grid import until_tick
 from discreet.console.defects import Defects
 from discreet.console.desk import Desk
 from discreet.console.logs import Logs, places_of
+from discreet.console.people.browsers import LASTS_S
 from discreet.console.refusing import problem_of, refusal, refusal_page
 from discreet.console.routes import RESPONDENTS, Route, spelt, table
 from discreet.console.settings import Settings
@@ -105,6 +106,7 @@ def _endpoint(house: House, route: Route, path: str) -> Endpoint:
 
     async def come(request: Request) -> Response:
         came, began, visitor, wanted = time.monotonic(), 0.0, guard.NOBODY, route.looks(path, request.url.path)
+        delay_s = 0.0
         try:
             guard.check_host(request.headers, house.settings)
             if route.instant:
@@ -117,6 +119,7 @@ def _endpoint(house: House, route: Route, path: str) -> Endpoint:
             visit = await _visit(house, route, request, visitor, params, secret)
             began = visit.began
             answer = await asyncio.to_thread(route.handler, visit)
+            delay_s = answer.delay_s if isinstance(answer, Page | Redirect) else 0.0
             response = await asyncio.to_thread(_response, house, answer, visitor, request, wanted)
         except ClientDisconnect:  # nobody is there to be answered, and nothing is broken
             response = Response(status_code=GONE)
@@ -124,6 +127,8 @@ def _endpoint(house: House, route: Route, path: str) -> Endpoint:
             if isinstance(problem, Denied):
                 await asyncio.to_thread(_keep_denial, house, route, visitor, problem)
             response = _refused(house, request, problem, visitor, api=route.api or wanted != "html", route=spelt(path))
+        if delay_s:
+            await asyncio.sleep(delay_s)  # here and not in the handler: it holds no thread
         if route.gridded:
             await until_tick(began or came, grid_ms=house.settings.grid_ms)
         house.logs.line(
@@ -182,6 +187,7 @@ async def _visit(
         body=reading.model(route, body) if route.api else None,
         key=headers.get("idempotency-key", ""),
         secret=secret,
+        browser=request.cookies.get(house.settings.browser_cookie, ""),
         address=address,
         began=time.monotonic(),  # after the body, or whoever sends slowly would choose where a tick falls
     )
@@ -218,6 +224,8 @@ def _response(house: House, answer: Answer, visitor: Visitor, request: Request, 
             response: Response = RedirectResponse(_twin(answer.to, wanted), status_code=303)
             if answer.cookie is not None:
                 _keep(response, answer.cookie, house.settings)
+            if answer.browser is not None:
+                _keep_browser(response, answer.browser, house.settings)
             return response
         case Json():
             return Response(render.text(answer.data), answer.status, dict(answer.headers), "application/json")
@@ -249,6 +257,12 @@ def _keep(response: Response, secret: str, settings: Settings) -> None:
     response.set_cookie(settings.cookie, secret, path="/", httponly=True, samesite="lax", secure=secure, max_age=age)
 
 
+def _keep_browser(response: Response, marks: str, settings: Settings) -> None:
+    """The cookie of known browsers: it outlives the session, and only a form of our own login page brings it."""
+    name, secure = settings.browser_cookie, settings.secure
+    response.set_cookie(name, marks, path="/", httponly=True, samesite="strict", secure=secure, max_age=LASTS_S)
+
+
 def _refused(
     house: House, request: Request, problem: Exception, visitor: Visitor, *, api: bool, route: str = ""
 ) -> Response:
@@ -261,8 +275,15 @@ def _refused(
         return Response(render.text(refusal(told)), told.status, headers, "application/json")
     if told.status == 401 and request.method == "GET":
         return RedirectResponse(f"/login?next={quote(request.url.path, safe='/')}", status_code=303)
-    shown = render.html(refusal_page(told), visitor, path=request.url.path)
+    onward = _page_of(house, request) if told.status == 401 else ""
+    shown = render.html(refusal_page(told, onward=onward), visitor, path=request.url.path)
     return Response(shown, told.status, headers, "text/html; charset=utf-8")
+
+
+def _page_of(house: House, request: Request) -> str:
+    """The page of ours that a form was sent from, without its query."""
+    parts = urlsplit(guard.only(request.headers, "referer"))
+    return parts.path if f"{parts.scheme}://{parts.netloc}" in house.settings.origins else "/"
 
 
 def _note(house: House, problem: Exception, *, method: str, route: str) -> None:

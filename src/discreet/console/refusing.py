@@ -90,7 +90,7 @@ def refusal(told: Told) -> dict[str, Any]:
     return {"error": wording.plain(told.sentence), "hint": wording.plain(told.hint), "code": told.code, **told.more}
 
 
-def refusal_page(told: Told) -> Page:
-    """As a page."""
-    data = {"title": TITLES.get(told.status, "Refused"), "problem": refusal(told)}
+def refusal_page(told: Told, *, onward: str = "") -> Page:
+    """As a page. `onward`: where to go after a login."""
+    data = {"title": TITLES.get(told.status, "Refused"), "problem": refusal(told), "onward": onward}
     return Page(template="refusal.html", data=data, status=told.status)

@@ -81,6 +81,11 @@ class Settings:
         return f"{name}-{self._parts()[2]}" if self.loopback else name
 
     @property
+    def browser_cookie(self) -> str:
+        """The name of the cookie by which a browser is known at the next login."""
+        return f"{self.cookie}-known"
+
+    @property
     def hosts(self) -> frozenset[str]:
         """What a request may name as its host. Anything else is a name that somebody else pointed here.
 

@@ -43,8 +43,8 @@ class Visit:
     """One request, checked: its visitor may be here, and its form is this visitor's own.
 
     params: the named parts of the path. query, form: texts, each under its name as often as it came. body: of a request
-    to the API, as its model. key: its Idempotency-Key. secret: the session's cookie. address: where it came from.
-    began: when it had come, by the clock of what passes.
+    to the API, as its model. key: its Idempotency-Key. secret: the session's cookie. browser: the cookie of known
+    browsers. address: where it came from. began: when it had come, by the clock of what passes.
     """
 
     visitor: Visitor
@@ -59,6 +59,7 @@ class Visit:
     body: Any = field(default=None, repr=False)
     key: str = field(default="", repr=False)
     secret: str = field(default="", repr=False)
+    browser: str = field(default="", repr=False)
     address: str = field(default="", repr=False)
     began: float = 0.0
 

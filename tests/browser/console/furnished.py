@@ -15,6 +15,8 @@ from discreet.console.surveying import surveys_of
 COUNTS = "SELECT disease, count(*) AS n FROM patients GROUP BY disease"
 CROSSED = "SELECT disease, ward, count(*) AS n FROM patients GROUP BY disease, ward"
 AGES = "SELECT age, count(*) AS n FROM patients GROUP BY age"
+#: Many rows, most of them below the noise: a table that scrolls in its box, beside a chart.
+LONG = "SELECT day, count(*) AS n FROM visits GROUP BY day"
 COST = "SELECT avg(cost) AS mean FROM visits"
 TWO = "SELECT sex, count(*) AS n FROM patients GROUP BY sex; SELECT sum(age) AS total FROM patients"
 PLAN = 'table = "patients"\nattributes = ["sex", "disease"]\n\n[hierarchy]\ncolumns = ["ward"]\nroot = "all"\n'
@@ -26,7 +28,9 @@ class Made:
 
     answer: str
     crossed: str
+    long: str
     both: str
+    draft: str
     again: str
     ranges: str
     marginals: str
@@ -42,6 +46,7 @@ def furnish(place: Place) -> Made:
     with place.hand("owner") as owner, place.hand("analyst") as analyst:
         answer, crossed = analyst.ask(COUNTS), owner.ask(CROSSED, epsilon="2")
         owner.ask(AGES, epsilon="0.02")
+        long = owner.ask(LONG, epsilon="0.05")
         analyst.ask(COST)
         both = owner.send("/ask", sql=TWO, by="epsilon", epsilon="1", confidence="0.95", act="ask", key="a" * 24)
         again = analyst.send(f"/a/{answer}/again", epsilon="0.5", key="b" * 24)
@@ -53,7 +58,9 @@ def furnish(place: Place) -> Made:
         made = Made(
             answer=answer,
             crossed=crossed,
+            long=long,
             both=both.removeprefix("/ask/answer/"),
+            draft=owner.send("/ask", sql=COST, by="epsilon", epsilon="1", confidence="0.95", act="rehearse"),
             again=again.removeprefix("/a/"),
             ranges=_release(analyst.done("/tables/new/ranges", table="patients", column="age", epsilon="1")),
             marginals=_release(
@@ -122,11 +129,18 @@ def addresses(made: Made) -> Mapping[str, tuple[str, ...]]:
         "/": ("/",),
         "/jump": ("/jump?to=pat",),
         "/d/{table:path}": ("/d/patients", "/d/wards"),
-        "/ask": ("/ask?sql=SELECT+avg(age)+FROM+patients&by=within&within=2",),
+        "/ask": ("/ask", f"/ask?release={made.answer}&within=2"),
+        "/ask/draft/{draft}": (made.draft,),
         "/ask/open": ("/ask/open",),
         "/ask/answer/{key}": (f"/ask/answer/{made.both}",),
         "/a": ("/a?table=patients",),
-        "/a/{release}": (f"{a}?confidence=0.5", f"/a/{made.crossed}", f"/a/{made.again}", f"/a/{made.ranges}"),
+        "/a/{release}": (
+            f"{a}?confidence=0.5",
+            f"/a/{made.crossed}",
+            f"/a/{made.long}",
+            f"/a/{made.again}",
+            f"/a/{made.ranges}",
+        ),
         "/budget": ("/budget",),
         "/log": ("/log?kind=charge",),
         "/r": ("/r",),

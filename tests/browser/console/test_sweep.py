@@ -8,8 +8,9 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
+from browser.console import layout
 from browser.console.conftest import PHONE, WIDE, Coming, visiting
-from browser.console.furnished import FILES, Made, addresses, furnish, pages
+from browser.console.furnished import COST, FILES, Made, addresses, furnish, pages
 from browser.console.place import Place, placed
 
 pytestmark = pytest.mark.xdist_group("console-sweep")
@@ -59,7 +60,10 @@ def look(page: Page, at: str) -> list[str]:
     page.set_viewport_size(WIDE)
     page.emulate_media(color_scheme="light")
     status = page.goto(at).status
-    return ([] if status == 200 else [f"status {status}"]) + seen(page)
+    wrong = [] if status == 200 else [f"status {status}"]
+    wrong += layout.faults(page)
+    page.set_viewport_size(WIDE)
+    return wrong + seen(page)
 
 
 def seen(page: Page) -> list[str]:
@@ -106,6 +110,29 @@ def test_a_page_is_clean(owned: tuple[Page, list[str]], made: Made, path: str) -
     assert not found, [found.pop() for _ in list(found)]
 
 
+def test_what_analysts_see_is_laid_out(browser: Browser, place: Place, made: Made) -> None:
+    """The same pages, of a person with a smaller role: no chart without a size, no blank page, nothing cut."""
+    others = {"/ask/answer/{key}", "/ask/draft/{draft}"}  # of the owner's own requests
+    allowed = [route.path for route in pages() if route.role != "owner" and route.path not in others]
+    with visiting(browser, place, "analyst") as (page, found):
+        wrong = {at: _laid_out(page, at) for path in allowed for at in addresses(made)[path]}
+    assert not {at: told for at, told in wrong.items() if told}
+    assert not found, found
+
+
+def test_what_everybody_sees_is_laid_out(browser: Browser, place: Place, made: Made) -> None:
+    allowed = [route.path for route in pages() if route.role == "public"]
+    with visiting(browser, place, "public") as (page, found):
+        wrong = {at: _laid_out(page, at) for path in allowed for at in addresses(made)[path]}
+    assert len(wrong) > 5 and not {at: told for at, told in wrong.items() if told}
+    assert not found, found
+
+
+def _laid_out(page: Page, at: str) -> list[str]:
+    status = page.goto(at).status
+    return [*layout.faults(page), *([] if status == 200 else [f"status {status}"])]
+
+
 @pytest.mark.parametrize("at", ["/login", "/r/{}", "/setup/wrong", "/nowhere"])
 def test_a_page_for_everybody_is_clean(coming: Coming, made: Made, at: str) -> None:
     missing = at in ("/setup/wrong", "/nowhere")
@@ -122,6 +149,7 @@ def test_what_forms_show_is_clean(owned: tuple[Page, list[str]], made: Made) -> 
     expect(page.locator("#trouble pre")).to_be_visible()
     wrong["a refusal"] = seen(page)
     page.goto("/ask")
+    page.get_by_label("Your question, in SQL").fill(COST)
     page.get_by_role("button", name="Rehearse, free").click()
     expect(page.get_by_role("heading", name="Rehearsal")).to_be_visible()
     wrong["a rehearsal"] = seen(page)

@@ -4,81 +4,40 @@ from __future__ import annotations
 
 import io
 import secrets
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from discreet.api import Project
-from discreet.console import answered, facts, priced
+from discreet.console import answered, priced, vocabulary
 from discreet.console.answer import Answer, Denied, Download, Grid, Json, Missing, Page, Redirect
 from discreet.console.api.files import PARQUET
+from discreet.console.asking.drafts import EPSILON, Draft, Drafts, Kept
 from discreet.console.asking.keeping import read
 from discreet.console.asking.keyed import owner_of
 from discreet.console.asking.released import finite
 from discreet.console.asking.wanted import Wanted
 from discreet.console.forms import whole
+from discreet.console.released import recalled
 from discreet.console.render import csv_of
 from discreet.console.room import Room
 from discreet.console.routes import Route
 from discreet.console.visit import Visit
 from discreet.errors import DiscreetError, UsageError
-from discreet.schema.column import Boolean, Category
-from discreet.schema.schema import Table
 from discreet.sql.functions import FUNCTIONS
-from discreet.sql.text import statements
 
 #: Rehearsals at once: each has a processor for about half a second.
 _REHEARSING = Room("rehearsals under way", at_once=2, waiting=6)
 
-#: So many values of a category are offered while typing.
-_VALUES = 60
-
-EPSILON = "0.1"
+#: Groups of a rehearsal that its page shows.
+_GROUPS = 50
 
 #: Made-up rows in a file.
 MADE_UP = 1_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
-    """What stands in the form. `by`: whether a price or a width is told."""
-
-    sql: str
-    by: str = "epsilon"
-    epsilon: str = EPSILON
-    within: str = ""
-    confidence: str = "0.95"
-    delta: str = ""
-    rows: str = ""
-    fresh: bool = False
-    key: str
-
-    def wanted(self) -> Wanted:
-        """The request that the form makes."""
-        by_width = self.by == "within"
-        return Wanted(
-            kind="batch" if len(statements(self.sql)) > 1 else "query",
-            text=self.sql,
-            epsilon=None if by_width else self.epsilon or None,
-            within=(self.within or None) if by_width else None,
-            confidence=self.confidence or "0.95",
-            delta=self.delta or None,
-            fresh=self.fresh,
-        )
-
-    def key_of(self, wanted: Wanted) -> str:
-        """The form's key, for this question: sent twice it is one request, changed it is another."""
-        return f"{self.key}-{wanted.digest().hex()[:16]}"
-
-    def data(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__slots__}
-
-
 def show(visit: Visit) -> Answer:
-    """The editor, with what the address says in it."""
-    text = visit.asked("sql") or _example(visit.desk.project, visit.asked("table"))
+    """The editor. Its box is empty, or holds the question of a release that one wants to change."""
     draft = Draft(
-        sql=text,
+        sql=_text_of(visit),
         by="within" if visit.asked("within") else "epsilon",
         epsilon=visit.asked("epsilon", EPSILON),
         within=visit.asked("within"),
@@ -90,24 +49,43 @@ def show(visit: Visit) -> Answer:
 
 
 def send(visit: Visit) -> Answer:
-    """What a button of the form says: price it, rehearse it, take a suggestion, or ask."""
+    """What a button of the form says: price it, rehearse it, take a suggestion, or ask.
+
+    Nothing is shown here: what comes of it has an address of its own, so that a browser can go back to it.
+    """
     draft = _draft(visit)
     try:
         wanted = draft.wanted()
         if visit.field("act") == "rehearse":
-            price = _priced(visit, wanted)
-            return _page(visit, draft, price=price, rehearsal=_rehearsed(visit, draft, wanted, price))
+            return _kept(visit, draft, rehearsal=_rehearsed(visit, draft, wanted, _priced(visit, wanted)))
         if visit.field("act") != "ask":
-            return _page(visit, draft, price=_priced(visit, wanted))
+            return _kept(visit, draft)
         outcome = visit.asking.ask(wanted, visit.visitor, key=draft.key_of(wanted), began=visit.began)
     except (DiscreetError, Denied) as problem:
-        return _page(visit, draft, problem=problem)
+        return _kept(visit, draft, trouble=priced.trouble(problem, draft.sql, visit.desk.project))
     releases = outcome.releases
     alone = len(releases) == 1 and not releases[0]["derived"] and not releases[0]["from"]
     if alone:
         stored = "?stored=1" if releases[0]["cached"] else ""
         return Redirect(to=f"/a/{quote(releases[0]['release'], safe='')}{stored}")
     return Redirect(to=f"/ask/answer/{quote(draft.key_of(wanted), safe='')}")
+
+
+def show_draft(visit: Visit) -> Answer:
+    """The editor with a question that was sent, its price as it is now, and what came of it."""
+    kept = _drafts(visit).find(visit.params["draft"], person=visit.visitor.name or "")
+    if kept is None:
+        return _page(visit, Draft(sql="", key=secrets.token_urlsafe(18)), lost=True)
+    if kept.trouble is not None:
+        return _page(visit, kept.form, trouble=kept.trouble)
+    try:
+        price = _priced(visit, kept.form.wanted())
+    except (DiscreetError, Denied) as problem:
+        trouble = priced.trouble(problem, kept.form.sql, visit.desk.project)
+        return _page(visit, kept.form, rehearsal=kept.rehearsal, trouble=trouble)
+    if not price["accepted"]:
+        return _page(visit, kept.form, rehearsal=kept.rehearsal, trouble=price["problem"])
+    return _page(visit, kept.form, price=price, rehearsal=kept.rehearsal)
 
 
 def price(visit: Visit) -> Answer:
@@ -231,7 +209,19 @@ def _rehearsed(visit: Visit, draft: Draft, wanted: Wanted, price: dict[str, Any]
             gaussian=bool(price["gaussian"]) if price["accepted"] else None,
         )
     data: dict[str, Any] = finite(made.to_data())
-    return data
+    return {**data, "rows": data["rows"][:_GROUPS]}
+
+
+def _drafts(visit: Visit) -> Drafts:
+    return visit.desk.shared(Drafts, Drafts)
+
+
+def _kept(
+    visit: Visit, draft: Draft, *, rehearsal: dict[str, Any] | None = None, trouble: dict[str, Any] | None = None
+) -> Redirect:
+    """To the page that shows a draft."""
+    kept = Kept(person=visit.visitor.name or "", form=draft, rehearsal=rehearsal, trouble=trouble)
+    return Redirect(to=f"/ask/draft/{_drafts(visit).keep(kept)}")
 
 
 def _page(
@@ -240,66 +230,42 @@ def _page(
     *,
     price: dict[str, Any] | None = None,
     rehearsal: dict[str, Any] | None = None,
-    problem: Exception | None = None,
+    trouble: dict[str, Any] | None = None,
+    lost: bool = False,
 ) -> Page:
     project = visit.desk.project
-    found = None if problem is None else priced.trouble(problem, draft.sql, project)
-    if found is None and price is not None and not price["accepted"]:
-        found, price = price["problem"], None
-    tables = [_words(project, table) for table in project.file.tables.values()]
+    tables = [vocabulary.words(project, table) for table in project.file.tables.values()]
     data = {
         "draft": draft.data(),
+        "example": vocabulary.example(project, visit.asked("table")),
         "tables": tables,
         "functions": sorted(FUNCTIONS),
         "price": price,
         "rehearsal": rehearsal,
-        "trouble": found,
+        "trouble": trouble,
+        "lost": lost,
         "analyst": visit.visitor.analyst,
     }
-    return Page(template="ask.html", data=data, status=200 if found is None else found["status"])
+    status = 404 if lost else 200
+    return Page(template="ask.html", data=data, status=status if trouble is None else trouble["status"])
 
 
-def _words(project: Project, table: Table) -> dict[str, Any]:
-    """What may be named in a question about a table, and what is left of its budget."""
-    columns = [
-        {
-            "name": column.name,
-            "values": list(column.values[:_VALUES]) if isinstance(column, Category) else [],
-            "boolean": isinstance(column, Boolean),
-        }
-        for column in table.schema.columns
-    ]
-    unit = table.schema.unit
-    return {
-        "name": table.name,
-        "public": table.public,
-        "columns": columns,
-        "keys": [*unit.person, *unit.on, *unit.ends],
-        "budget": facts.budget(project, table),
-    }
+def _text_of(visit: Visit) -> str:
+    """The question of a release that somebody wants to change; empty where none is named.
 
-
-def _example(project: Project, wanted: str) -> str:
-    """A first question: how many rows by a column whose values are known."""
-    private = [table for table in project.file.tables.values() if not table.public]
-    table = next((each for each in private if each.name.lower() == wanted.lower()), private[0] if private else None)
-    if table is None:
+    Addresses name releases and never hold SQL: they stay in histories and in the logs of proxies.
+    """
+    if not (id_ := visit.asked("release")):
         return ""
-    name = _quoted(table.name)
-    key = next((column.name for column in table.schema.columns if isinstance(column, Category | Boolean)), None)
-    if key is None:
-        return f"SELECT count(*) AS n\nFROM {name}"
-    return f"SELECT {_quoted(key)}, count(*) AS n\nFROM {name}\nGROUP BY {_quoted(key)}"
-
-
-def _quoted(name: str) -> str:
-    plain = name.isascii() and name.isidentifier() and name == name.lower()
-    return name if plain else '"' + name.replace('"', '""') + '"'
+    texts = recalled(visit.desk.project, id_).texts
+    statement = whole(visit.asked("statement", "1"), "statement", least=1, most=max(1, len(texts)))
+    return texts[statement - 1] if texts else ""
 
 
 ROUTES = (
     Route(method="GET", path="/ask", handler=show, role="analyst"),
     Route(method="POST", path="/ask", handler=send, role="analyst", gridded=True),
+    Route(method="GET", path="/ask/draft/{draft}", handler=show_draft, role="analyst"),
     Route(method="POST", path="/ask/price", handler=price, role="analyst"),
     Route(method="POST", path="/ask/cancel", handler=cancel, role="analyst"),
     Route(method="GET", path="/ask/open", handler=underway, role="analyst"),

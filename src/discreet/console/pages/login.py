@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from discreet.console.answer import Answer, Denied, Page, Redirect
+from discreet.console.people.people import Attempt
 from discreet.console.people.throttle import Throttled
 from discreet.console.routes import Route
 from discreet.console.visit import Visit
@@ -26,13 +28,13 @@ def enter(visit: Visit) -> Answer:
     """Log in: a new session, whatever cookie the browser had. An unknown name is told as a wrong password is."""
     name, onward = visit.field("name"), way(visit.field("next"))
     try:
-        cookie = visit.people.log_in(name, visit.field("password"), address=visit.address, instead_of=visit.secret)
+        tried = attempt(visit, name, visit.field("password"))
     except Throttled as problem:
         raise too_many(problem) from None
-    if cookie is None:
+    if tried.cookie is None:
         note_failure(visit, name, "/login")
-        return _form(visit, onward, name=name[:60], error=WRONG, status=401)
-    return Redirect(to=onward, cookie=cookie)
+        return replace(_form(visit, onward, name=name[:60], error=WRONG, status=401), delay_s=tried.delay_s)
+    return Redirect(to=onward, cookie=tried.cookie, browser=tried.browser, delay_s=tried.delay_s)
 
 
 def leave(visit: Visit) -> Answer:
@@ -57,12 +59,12 @@ def found(visit: Visit) -> Answer:
         if password != visit.field("again"):
             raise UsageError("the two passwords are not the same")
         visit.people.first_owner(visit.params["link"], name=name, password=password)
-        cookie = visit.people.log_in(name, password, address=visit.address, instead_of=visit.secret)
+        tried = attempt(visit, name, password)
     except Throttled as problem:
         raise too_many(problem) from None
     except UsageError as problem:
         return _first(holds=True, name=name[:60], error=problem.reason, status=400)
-    return Redirect(to="/" if cookie else "/login", cookie=cookie)
+    return Redirect(to="/" if tried.cookie else "/login", cookie=tried.cookie, browser=tried.browser)
 
 
 def way(told: str) -> str:
@@ -75,6 +77,18 @@ def way(told: str) -> str:
     """
     inward = _PATH.fullmatch(told) and told.partition("?")[0] not in ("/login", "/logout")
     return told if inward else "/"
+
+
+def attempt(visit: Visit, name: str, password: str, *, trusted: str = "") -> Attempt:
+    """Try to log a visit's browser in. Raises Throttled."""
+    return visit.people.attempt(
+        name,
+        password,
+        address=visit.address,
+        instead_of=visit.secret,
+        browser=visit.browser,
+        trusted=trusted,
+    )
 
 
 def too_many(problem: Throttled) -> Denied:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from discreet.console.answer import Answer, Grid, Missing, Page, Redirect
-from discreet.console.pages.login import note_failure, too_many
+from discreet.console.pages.login import attempt, note_failure, too_many
 from discreet.console.people.roster import ROLES, Person, role_of
 from discreet.console.people.throttle import Throttled
 from discreet.console.people.tokens import DAYS, MOST_DAYS
@@ -31,16 +31,17 @@ def password(visit: Visit) -> Answer:
     try:
         if new != visit.field("again"):
             raise UsageError("the two new passwords are not the same")
-        if visit.people.check(me.name, visit.field("old"), address=visit.address) is None:
+        if visit.people.check(me.name, visit.field("old"), address=visit.address, trusted=visit.secret) is None:
             note_failure(visit, me.name, "/me/password")
             raise UsageError("the old password is wrong")
         visit.people.set_password(me.name, new)
-        cookie = visit.people.log_in(me.name, new, address=visit.address, instead_of=visit.secret)
+        tried = attempt(visit, me.name, new, trusted=visit.secret)
     except Throttled as problem:
         raise too_many(problem) from None
     except UsageError as problem:
         return _page(visit, error=str(problem.reason), status=400)
-    return Redirect(to="/me?said=password" if cookie else "/login", cookie=cookie)
+    to = "/me?said=password" if tried.cookie else "/login"
+    return Redirect(to=to, cookie=tried.cookie, browser=tried.browser)
 
 
 def make_token(visit: Visit) -> Answer:

@@ -6,7 +6,7 @@
     throttle    failures, counted in memory             setup      the link for the first owner
     requests    asking for more budget                  published  releases that everybody may read
     denials     what was refused lately                 keys       idempotency keys of the API
-    people      all of these together
+    browsers    browsers that a person logged in with   people     all of these together
 
 Secrets that the console gives out are 256 bits from the operating system and are stored as SHA-256 only: who reads
 the file can neither come as anybody nor go on with anybody's session.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from discreet.console.people import browsers
 from discreet.console.people.clock import Clock, wall
 from discreet.console.people.denials import Denials
 from discreet.console.people.keys import Keys
@@ -18,6 +20,29 @@ from discreet.console.people.texts import LONGEST_NAME
 from discreet.console.people.throttle import Throttle, Throttled
 from discreet.console.people.tokens import Tokens
 from discreet.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """What came of a try to log in.
+
+    cookie: of the new session; None where the name or the password is wrong. browser: the cookie of known browsers to
+    keep. delay_s: how long the answer waits, be it right or wrong.
+    """
+
+    cookie: str | None = field(default=None, repr=False)
+    browser: str | None = field(default=None, repr=False)
+    delay_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Checked:
+    """A name and a password that were checked. `mark`: by which the browser is known."""
+
+    person: Person | None = None
+    stored: str = field(default="", repr=False)
+    mark: str = field(default="", repr=False)
+    delay_s: float = 0.0
 
 
 class People:
@@ -52,22 +77,33 @@ class People:
             raise UsageError("this link is not good any more", hint="log in, or start discreet serve again")
         return self.setup.take(link, name=name, password_hash=self.passwords.made(password))
 
-    def log_in(self, name: str, password: str, *, address: str, instead_of: str = "") -> str | None:
-        """The cookie of a new session, or None. `instead_of`: the browser's cookie until now, which ends.
+    def attempt(
+        self, name: str, password: str, *, address: str, instead_of: str = "", browser: str = "", trusted: str = ""
+    ) -> Attempt:
+        """Try to log in. Raises Throttled.
+
+        instead_of: the browser's session until now, which ends. browser: its cookie of known browsers. trusted: what
+        else shows that it is the person's own browser: the secret of their session.
 
         Guarantee: an unknown name, a wrong password, a disabled person and a throttled name cost the same hash, and
             all but the last, which is the same for unknown names, are answered alike.
         """
-        found = self._check(name, password, address)
-        if found is None:
-            return None
-        person, stored = found
-        return self.sessions.begin(person, password_hash=self._renewed(person, stored, password), instead_of=instead_of)
+        tried = self._check(name, password, address=address, browser=browser, trusted=trusted)
+        if tried.person is None:
+            return Attempt(delay_s=tried.delay_s)
+        password_hash = self._renewed(tried.person, tried.stored, password)
+        cookie = self.sessions.begin(tried.person, password_hash=password_hash, instead_of=instead_of)
+        new = browsers.mark(tried.person, password_hash, now=int(self.clock()))
+        marks = browsers.with_mark(browser, new, instead_of=tried.mark)
+        return Attempt(cookie=cookie, browser=marks, delay_s=tried.delay_s)
 
-    def check(self, name: str, password: str, *, address: str) -> Person | None:
+    def log_in(self, name: str, password: str, *, address: str, instead_of: str = "") -> str | None:
+        """The cookie of a new session, or None; for who needs no more of an attempt."""
+        return self.attempt(name, password, address=address, instead_of=instead_of).cookie
+
+    def check(self, name: str, password: str, *, address: str, trusted: str = "") -> Person | None:
         """Whose name and password these are, if anybody's who may come. Raises Throttled."""
-        found = self._check(name, password, address)
-        return None if found is None else found[0]
+        return self._check(name, password, address=address, trusted=trusted).person
 
     def set_password(self, name: str, password: str) -> Person:
         """A new password; ends all of the person's sessions."""
@@ -77,20 +113,22 @@ class People:
         """Let go of the file."""
         self.store.close()
 
-    def _check(self, name: str, password: str, address: str) -> tuple[Person, str] | None:
-        self.throttle.address(address)
+    def _check(self, name: str, password: str, *, address: str, browser: str = "", trusted: str = "") -> _Checked:
         name = " ".join(name[: 4 * LONGEST_NAME].split())  # nobody's name is longer
-        found = self.roster.credentials(name)
-        stored = None if found is None else found[1]
+        credentials = self.roster.credentials(name)
+        person, stored = credentials or (None, None)
+        mark = browsers.known(browser, person, stored, now=int(self.clock())) if person and stored else ""
+        if not (mark or trusted):
+            self.throttle.address(address)
         try:
-            tried = self.throttle.enter(name, address)
+            tried = self.throttle.enter(name, address, browser=mark or trusted)
         except Throttled:
             self.passwords.right(stored, password)  # the same cost; what it says is not heard
             raise
         if not self.passwords.right(stored, password):
-            return None
+            return _Checked(delay_s=tried.delay_s)
         self.throttle.forgive(tried)
-        return found
+        return _Checked(person=person, stored=stored or "", mark=mark, delay_s=tried.delay_s)
 
     def _renewed(self, person: Person, stored: str, password: str) -> str:
         """The hash that was checked, or the same password's under today's parameters."""

@@ -1,4 +1,6 @@
 // The editor of /ask: words while typing, the price while typing, a slider, and a way to cancel. All of it works without.
+import { keep, recall } from "./drafts.js";
+
 const form = document.getElementById("ask");
 const text = form.elements.sql;
 const priced = document.getElementById("priced");
@@ -9,30 +11,106 @@ const make = (name, said = "", more = {}) => Object.assign(document.createElemen
 document.querySelectorAll(".with-script").forEach((each) => { each.hidden = false; });
 document.querySelectorAll(".without-script").forEach((each) => { each.hidden = true; });
 
+// -- drafts: what was typed is kept in this tab ------------------------------------------------
+
+const who = form.dataset.who;
+const NAMES = ["sql", "by", "epsilon", "within", "confidence", "delta", "rows", "key"];
+const example = document.getElementById("example");
+
+function fields() {
+  const found = Object.fromEntries(NAMES.map((name) => [name, form.elements[name].value]));
+  return { ...found, fresh: form.elements.fresh.checked };
+}
+
+function put(values) {
+  for (const name of NAMES) if (values[name]) form.elements[name].value = values[name];
+  form.elements.sql.value = values.sql;
+  form.elements.fresh.checked = values.fresh === true;
+}
+
+form.autocomplete = "off"; // or the browser would put back later, and without a word, what was ticked before
+const restored = document.getElementById("restored");
+const draft = recall(who, { typed: text.value.trim() !== "" });
+const before = fields();
+const isOther = draft !== null && NAMES.some((name) => name !== "key" && draft.fields[name] !== before[name]);
+if (draft) {
+  put(draft.fields);
+  restored.hidden = !draft.isNew;
+  if (draft.sent) keep(who, fields()); // it came back without an answer
+}
+document.getElementById("empty").addEventListener("click", () => {
+  text.value = "";
+  text.focus();
+  text.dispatchEvent(new Event("input", { bubbles: true }));
+});
+example?.querySelector("button").addEventListener("click", (event) => {
+  event.preventDefault();
+  taken(event.target.value);
+});
+
 // -- the price, as you type ------------------------------------------------------------------
 
 let waiting = 0;
 let newest = 0;
 
 function later() {
+  keep(who, fields());
   clearTimeout(waiting);
   waiting = setTimeout(price, 400);
+  newest += 1; // what is on its way is the price of another text
+  if (!text.value.trim()) return blank();
+  if (example) example.hidden = true;
+  confirming.textContent = "The price is being worked out.";
+}
+
+function blank() {
+  clearTimeout(waiting);
+  if (example) example.hidden = false;
+  restored.hidden = true;
+  trouble.replaceChildren();
+  priced.replaceChildren(make("p", "The price and the expected error stand here before you pay.", { className: "soft" }));
+  confirming.textContent = "There is no question in the box. Pricing and rehearsing are free.";
+}
+
+// No price is shown that is not the price of what stands in the box.
+function unknown(said, link = null) {
+  const line = make("p", said);
+  if (link) line.append(" ", link);
+  trouble.replaceChildren();
+  priced.replaceChildren(line);
+  confirming.textContent = "What asking would cost is unknown.";
+}
+
+function refused(status) {
+  if (status === 401) {
+    const link = make("a", "Log in again", { href: `/login?next=${encodeURIComponent(location.pathname)}` });
+    return unknown("The price is unknown, because your session has ended. This tab keeps what you typed.", link);
+  }
+  if (status === 403) {
+    const link = make("a", "Load the page again", { href: location.pathname });
+    return unknown("The price is unknown, because you logged in again since. This tab keeps what you typed.", link);
+  }
+  return unknown("The price is unknown: the server could not say it.");
 }
 
 async function price() {
   const turn = ++newest;
-  if (!text.value.trim()) return;
+  if (!text.value.trim()) return blank();
   const body = new URLSearchParams(new FormData(form));
   let found;
   try {
     const answer = await fetch("/ask/price", { method: "POST", body, headers: { accept: "application/json" } });
+    if (turn !== newest) return;
     if (answer.status === 429) { // too many at once: a moment later
-      if (turn === newest) { clearTimeout(waiting); waiting = setTimeout(price, 2000); }
+      clearTimeout(waiting);
+      waiting = setTimeout(price, 2000);
       return;
     }
+    if (answer.status !== 200) return refused(answer.status);
     found = await answer.json();
   } catch {
-    return; // the server is away: asking will say so
+    if (turn === newest) unknown("The price is unknown: the server does not answer.");
+    return;
   }
   if (turn !== newest || found.accepted === undefined) return;
   trouble.replaceChildren(...(found.accepted ? [] : [refusal(found.problem)]));
@@ -104,6 +182,7 @@ function taken(told) {
   form.elements[name].value = value;
   if (name !== "sql") form.querySelector(`[name=by][value=${name}]`).checked = true;
   text.focus();
+  later();
   price();
 }
 
@@ -231,6 +310,9 @@ text.addEventListener("keydown", (event) => {
 
 const cancel = document.getElementById("cancel");
 form.addEventListener("submit", (event) => {
+  const given = event.submitter?.name === "take" ? event.submitter.value : "";
+  const [, name, value] = given.match(/^(sql|epsilon|within) ([^]*)$/) ?? [];
+  keep(who, { ...fields(), ...(name ? { [name]: value } : {}) }, { sent: true });
   if (event.submitter?.value !== "ask" || event.submitter.name !== "act") return;
   cancel.hidden = false;
   confirming.textContent = "The question is on its way.";
@@ -244,8 +326,13 @@ cancel.addEventListener("click", () => {
   stopping = setInterval(stop, 1000); // the question itself may still be on its way there
   stop();
 });
-addEventListener("pageshow", () => { clearInterval(stopping); cancel.hidden = true; cancel.disabled = false; });
+addEventListener("pageshow", (event) => {
+  clearInterval(stopping);
+  cancel.hidden = true;
+  cancel.disabled = false;
+  if (event.persisted) price(); // the page is as it was left, and the budget may not be
+});
 
 learn().catch(() => {});
 document.getElementById("rehearsal")?.scrollIntoView();
-if (!trouble.children.length) price();
+if (isOther || !trouble.children.length) price();

@@ -1,4 +1,6 @@
-// What every page does: "/" jumps, forms are sent once, grave acts are confirmed.
+// What every page does: "/" jumps, forms are sent once, grave acts are confirmed, drafts end with their answer.
+import { answered, forget } from "./drafts.js";
+
 const jump = document.getElementById("jump-to");
 
 document.addEventListener("keydown", (event) => {
@@ -23,3 +25,8 @@ document.addEventListener("click", (event) => {
   const asked = event.target.closest("[data-confirm]");
   if (asked && !confirm(asked.dataset.confirm)) event.preventDefault();
 });
+
+// A question that was sent from the editor is answered here; whoever logs out leaves nothing that they typed.
+const from = document.referrer.startsWith(location.origin) ? new URL(document.referrer).pathname : "";
+if (/^\/ask(\/draft|$)/.test(from) && /^\/(a|ask\/answer)\//.test(location.pathname)) answered();
+document.querySelector('form[action="/logout"]')?.addEventListener("submit", forget);
