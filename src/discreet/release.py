@@ -250,7 +250,7 @@ class Release:
         if any(column.kind != "key" for column in self.columns):
             grey = any(cell.drowned and cell.text != DASH for row in rows for cell in row)
             dash = any(cell.text == DASH for row in rows for cell in row)
-            yield notebook.quiet(legend(self.confidence, mark="Grey:" if grey else "", dash=dash))
+            yield notebook.quiet(legend(self.confidence, mark="Grey" if grey else "", dash=dash))
         yield notebook.quiet(
             f"{self.price}; {_paid(self.spent)} spent, {_paid(self.remaining, up=False)} left. "
             f"Release {self.id} of {self.table}, version {self.version}."

@@ -79,7 +79,10 @@ def test_and_nowhere_else(shop, text):
     [
         ("select count(distinct customer) from orders where items > 2", ["at most 20 rows per person"]),
         ("select note, count(*) from orders group by note", ["at most 20 rows per person"]),
-        ("select avg(m) from (select customer, max(items) as m from orders group by customer)", ["at most 20 rows per person"]),
+        (
+            "select avg(m) from (select customer, max(items) as m from orders group by customer)",
+            ["at most 20 rows per person"],
+        ),
         (
             "select count(*) from orders o join payments p on o.customer = p.customer",
             ["at most 20 rows per person of orders", "at most 3 rows per person of payments"],

@@ -90,7 +90,7 @@ def _table(sheet: Sheet, *, most: int, sampled: bool = False) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 
 
-def _cell(sheet: Sheet, row: int, at: int, *, sampled: bool) -> str:
+def _cell(sheet: Sheet, row: int, at: int, *, sampled: bool = False) -> str:
     cell, told = sheet.rows[row][at], sheet.intervals[row][at]
     if cell is None and not sampled and sheet.columns[at].kind != "key":
         return f'<td class="drowned">{DASH}</td>'
