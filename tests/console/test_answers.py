@@ -43,7 +43,7 @@ def test_a_release_tells_all_that_may_be_known(browser, release):
         assert release.shown(row, 1) in words
     for part in ("epsilon 1, delta 0", "ann", "noise intervals", "more counts of everybody at plus or minus 50"):
         assert part in words, part
-    assert "confidence interval" not in words.lower()
+    assert words.count("confidence interval") == words.count("% confidence intervals of the added noise") == 1
     assert BY_DISEASE in words and "Cite it" in words and "@misc{discreet-" in words
     assert "one person moves it by at most" in words  # the tree
     assert "discrete Laplace noise of scale 1" in words
