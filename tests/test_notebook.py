@@ -125,7 +125,9 @@ def test_a_release_shows_numbers_with_their_noise_and_what_they_cost(release):
     assert [cell for cell in head if cell] == ["disease", "n"]
     assert [row[0] for row in body] == ["allergy", "flu", "measles", "mumps", "NULL"]
     assert all(row[1] == release.shown(place, 1) and " ± " in row[1] for place, row in enumerate(body))
-    assert "lies inside at 95%" in text(tree) and f"Release {release.id} of patients, version 1" in text(tree)
+    assert "± 95% confidence interval of the added noise, per number." in text(
+        tree
+    ) and f"Release {release.id} of patients, version 1" in text(tree)
     assert "cost epsilon 50; epsilon 50 spent" in text(tree)
     assert len(list(tree.iter("svg"))) == 5  # each number is drawn
 
@@ -138,7 +140,7 @@ def test_numbers_no_larger_than_their_noise_are_grey_and_others_are_not(project)
     assert grey == {"true": False, "false": False, "NULL": True}
     faint = {row[0].text: row[2].find("svg/rect").get("class") == "discreet-faint" for row in tree.find("table/tbody")}
     assert faint == grey
-    assert "grey numbers are no larger than theirs" in text(tree)
+    assert "Grey below the noise: treat as unknown." in text(tree)
     assert "grey" not in text(
         read(replace(found, rows=found.rows[:2], reread=lambda _: found.interval()[:2])._repr_html_())
     )

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     import pyarrow
 
 Cell = int | float | str | bool | None
-#: For each column of a row: where the exact number lies, None for a key.
+#: Stands for a number that the noise hides.
+DASH = "–"
+#: For each column of a row: where the number without noise lies, None for a key.
 Interval = tuple[float | str, float | str] | None
 Intervals = tuple[Interval, ...]
 #: Between what the numbers of a column lie by what is declared; None where that is not known.
@@ -81,6 +83,7 @@ class ReleaseColumn:
 class Release:
     """An answer. `interval` says how wrong each number may be by its noise.
 
+    A number that the noise hides, such as the average of a group in which there may be nobody, is None.
     `reread` gives the intervals at a confidence, when they are asked for; it reads noisy values alone.
     derived: it follows from earlier releases, and nothing was charged. `sources`: the releases that its numbers are
         computed from, where they are not its own alone.
@@ -126,10 +129,10 @@ class Release:
         return int(widest) if widest == int(widest) else widest
 
     def interval(self, confidence: object = None) -> tuple[Intervals, ...]:
-        """A noise interval for each noisy number, None for keys: it holds the exact number with this confidence.
+        """A noise interval for each noisy number, None for keys: without noise it lies there with this confidence.
 
-        It speaks of the noise alone, not of sampling or of how the data were collected. A quantile's was
-        bought with the answer and stays as it is.
+        It speaks of the noise alone: the number describes the declared table, with its limits and bounds, whatever
+        these left out. A quantile's interval was bought with the answer and stays as it is.
         """
         wanted = self.confidence if confidence is None else exact.number(confidence, name="confidence")
         if wanted not in self._read:
@@ -151,12 +154,13 @@ class Release:
         of = self.columns[column]
         return of.kind != "key" and drowned(self.rows[row][column], self.intervals[row][column], of.bounds)
 
-    def drowned_numbers(self) -> tuple[int, int]:
-        """How many numbers are lost in their noise, and of how many."""
+    def drowned_numbers(self) -> tuple[int, int, int]:
+        """How many numbers are lost in their noise, how many are hidden by it and not shown, and of how many in all."""
         places = [(place, column.bounds) for place, column in enumerate(self.columns) if column.kind != "key"]
         pairs = list(zip(self.rows, self.intervals, strict=True))
+        hidden = sum(row[place] is None for place, _ in places for row in self.rows)
         found = sum(drowned(row[place], ends[place], bounds) for place, bounds in places for row, ends in pairs)
-        return found, len(pairs) * len(places)
+        return found - hidden, hidden, len(pairs) * len(places)
 
     def to_data(self) -> dict[str, Any]:
         """The answer as JSON data; the keys are a contract."""
@@ -221,14 +225,7 @@ class Release:
 
     def shown(self, row: int, column: int) -> str:
         """A cell for people: no more digits than the noise leaves meaningful, and how wrong it may be."""
-        cell, ends = self.rows[row][column], self.intervals[row][column]
-        if ends is None and self.columns[column].kind != "key" and cell is not None:
-            return f"{cell:.6g} ± ?" if isinstance(cell, float) else f"{cell} ± ?"
-        if self.columns[column].kind == "key" or ends is None:
-            return "NULL" if cell is None else str(cell).lower() if isinstance(cell, bool) else str(cell)
-        if cell is None or isinstance(cell, str) or isinstance(ends[0], str) or isinstance(ends[1], str):
-            return f"{'NULL' if cell is None else cell} ({ends[0]} to {ends[1]})"
-        return with_noise(cell, ends[0], ends[1])
+        return written(self.rows[row][column], self.intervals[row][column], key=self.columns[column].kind == "key")
 
     def __str__(self) -> str:
         table = [[column.name for column in self.columns]]
@@ -251,11 +248,9 @@ class Release:
         rows = [[self._cell(row, place, drawn=drawn) for place in places] for row in range(most)]
         yield notebook.table([column.name for column in self.columns], rows, more=len(self.rows) - most)
         if any(column.kind != "key" for column in self.columns):
-            grey = (
-                "; grey numbers are no larger than theirs" if any(cell.drowned for row in rows for cell in row) else ""
-            )
-            sure = f"{100 * float(self.confidence):g}%"
-            yield notebook.quiet(f"± is noise: each exact number, taken alone, lies inside at {sure}{grey}.")
+            grey = any(cell.drowned and cell.text != DASH for row in rows for cell in row)
+            dash = any(cell.text == DASH for row in rows for cell in row)
+            yield notebook.quiet(legend(self.confidence, mark="Grey" if grey else "", dash=dash))
         yield notebook.quiet(
             f"{self.price}; {_paid(self.spent)} spent, {_paid(self.remaining, up=False)} left. "
             f"Release {self.id} of {self.table}, version {self.version}."
@@ -283,6 +278,33 @@ class Release:
         """What it cost, in words."""
         stored = f"stored answer, bought for {_paid(self.bought)}, free now" if self.cached else ""
         return stored or ("derived answer, free" if self.derived else f"cost {_paid(self.cost)}")
+
+
+def legend(confidence: Fraction | float, *, mark: str = "", dash: bool = False, whose: str = "per number") -> str:
+    """What ± means. `mark`: what numbers below their noise are marked with, where there are some; `dash`: one is shown.
+
+    >>> legend(0.95, mark="~")
+    '± 95% confidence interval of the added noise, per number. ~ below the noise: treat as unknown.'
+    >>> legend(0.9, dash=True)
+    '± 90% confidence interval of the added noise, per number. – too few rows to tell.'
+    """
+    parts = [f"± {100 * float(confidence):g}% confidence interval of the added noise, {whose}."]
+    parts += [f"{mark} below the noise: treat as unknown."] if mark else []
+    parts += [f"{DASH} too few rows to tell."] if dash else []
+    return " ".join(parts)
+
+
+def written(cell: Cell, ends: Interval, *, key: bool) -> str:
+    """A cell for people: a key as it is, a number with its noise, a dash for a number that the noise hides."""
+    if key:
+        return "NULL" if cell is None else str(cell).lower() if isinstance(cell, bool) else str(cell)
+    if cell is None:
+        return DASH
+    if ends is None:
+        return f"{cell:.6g} ± ?" if isinstance(cell, float) else f"{cell} ± ?"
+    if isinstance(cell, str) or isinstance(ends[0], str) or isinstance(ends[1], str):
+        return f"{cell} ({ends[0]} to {ends[1]})"
+    return with_noise(cell, ends[0], ends[1])
 
 
 def drowned(cell: Cell, ends: Interval, bounds: Bounds = None) -> bool:

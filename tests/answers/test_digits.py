@@ -64,7 +64,7 @@ def test_no_number_has_more_digits_than_its_noise_leaves(trips):
     names = [column.name for column in release.columns]
     for row, ends in zip(release.rows, release.intervals, strict=True):
         for name, cell, interval in zip(names[1:], row[1:], ends[1:], strict=True):
-            if interval is None or cell in interval:  # at a bound it is the bound
+            if interval is None or cell is None or cell in interval:  # at a bound it is the bound
                 continue
             assert interval[0] < cell < interval[1]
             assert not digits_beyond(cell, interval, quantile=name == "q"), (cell, interval)
@@ -101,13 +101,15 @@ def test_sorting_goes_by_all_digits(trips):
 
 @pytest.mark.parametrize("asked", ["median(fare)", "percentile_cont(0.25) within group (order by fare)"])
 def test_a_quantile_stays_where_it_was_chosen(trips, asked):
-    """Its interval may be as wide as its bounds; it is shown at a 200th of the way to the nearer end, or nearer."""
+    """It is shown at a 200th of the way to the nearer end of its interval, or nearer."""
     project, _ = trips
-    release = project.sql(f"select kind, {asked} q from trips group by kind").ask(epsilon="0.02", fresh=True)
+    release = project.sql(f"select kind, {asked} q from trips group by kind").ask(epsilon="1", fresh=True)
     (chosen,) = [part for part in project.curator.stored(release.id).parts if isinstance(part, ChosenBins)]
     size = 50_001  # hundredths from 0 to 500, in 4,096 bins
     assert len(release.rows) >= 3
-    for (kind, cell), (_, (low, high)) in zip(release.rows, release.intervals, strict=True):
+    for (kind, cell), (_, (low, high)) in list(zip(release.rows, release.intervals, strict=True))[
+        :3
+    ]:  # NULL has nobody
         bin_ = chosen.noisy_bins[["a", "b", "c", None].index(kind)][1]
         middle = (bin_ * size // 4096 + (bin_ + 1) * size // 4096 - 1) / 200
         assert abs(cell - middle) <= min(middle - low, high - middle) / 200 + 1e-9

@@ -14,7 +14,7 @@ from discreet.release import ReleaseColumn, drowned
 
 CONFIDENCE = Fraction(95, 100)
 LAW = DiscreteLaplace(scale=Fraction(10))
-WIDTH = LAW.half_width(CONFIDENCE)
+WIDTH = LAW.half_width(Fraction(99, 100))
 
 
 @pytest.mark.parametrize(
@@ -59,8 +59,8 @@ def shown(reading, place):
     return [(drowned(row[place], ends[place], bounds), ends[place]) for row, ends in zip(rows, intervals, strict=True)]
 
 
-def test_an_average_of_perhaps_nobody_is_drowned(shop):
-    """Where the number of rows is no larger than its noise, the interval is the whole domain, whatever the sum says."""
+def test_an_average_of_perhaps_nobody_is_not_shown(shop):
+    """Where the number of rows is no larger than its noise the interval is all that is declared, whatever the sum says."""
     asked = shop.sql(AVERAGE).asked
     (count,) = formula.numbers_of_rows(asked.outputs[1].formula)
     total = next(iter(formula.cells(asked.outputs[1].formula) - {count}))
@@ -70,7 +70,7 @@ def test_an_average_of_perhaps_nobody_is_drowned(shop):
     values[total] = [300, 300, 2000, 300]  # a sum that would speak for itself
     reading = read(shop, AVERAGE, *values)
     found = shown(reading, 1)
-    assert [lost for lost, _ in found] == [True, False, False, True]
+    assert [row[1] is None for row in reading.rows] == [lost for lost, _ in found] == [True, False, False, True]
     assert found[0][1] == found[3][1] == (0.0, 20.0) == columns_of(asked)[1].bounds
     assert found[1][1][0] > 0.0
 
@@ -98,7 +98,11 @@ def test_a_release_warns_of_what_is_grey(shop):
     """The warning counts the very cells that every table and chart shows in grey."""
     for epsilon in ("0.002", "900"):
         release = shop.sql(AVERAGE).ask(epsilon=epsilon, fresh=True)
-        grey = sum(release.drowned(row, place) for row in range(len(release)) for place in (1, 2))
-        assert release.drowned_numbers() == (grey, 2 * len(release))
-        assert any(f"{grey} of 8 numbers are no larger" in each for each in release.warnings) == (grey > 0)
-        assert (grey > 0) == (epsilon == "0.002")
+        lost = sum(release.drowned(row, place) for row in range(len(release)) for place in (1, 2))
+        hidden = sum(row[place] is None for row in release.rows for place in (1, 2))
+        assert release.drowned_numbers() == (lost - hidden, hidden, 2 * len(release))
+        grey = f"{lost - hidden} of 8 numbers are below the noise"
+        dashes = f"{hidden} of 8 numbers are not shown (–): too few rows to tell"
+        assert any(grey in each for each in release.warnings) == (lost > hidden)
+        assert any(dashes in each for each in release.warnings) == (hidden > 0)
+        assert (lost > 0) == (epsilon == "0.002")

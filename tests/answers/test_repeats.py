@@ -103,15 +103,15 @@ BATCH = (
     ],
 )
 def test_a_statement_of_a_batch_is_free_when_it_is_asked_alone(shop, text):
-    batch = shop.batch(BATCH, epsilon=1)
+    batch = shop.batch(BATCH, epsilon=400)
     question = shop.sql(text)
-    told = question.explain(epsilon=1)
+    told = question.explain(epsilon=400)
     assert told["cost"]["epsilon"] == 0 and told["stored"]["release"] == batch[0].id
-    found = question.ask(epsilon=1)
+    found = question.ask(epsilon=400)
     assert found.cached and found.id == batch[0].id and shop.budget("orders").events == 1
     cells = {repr(cell) for answer in batch for row in answer.rows for cell in row}
     assert {repr(cell) for row in found.rows for cell in row} <= cells
-    assert not question.ask(epsilon=1, fresh=True).cached
+    assert not question.ask(epsilon=400, fresh=True).cached
 
 
 def test_a_batch_that_asks_the_same_twice_in_another_order_pays_once(shop):

@@ -207,7 +207,7 @@ def test_drowned_bars_and_keys_that_are_no_text_are_marked():
     assert [("chart-drowned" in each.get("class")) for each in found(root, "rect", "chart-bar")] == [True, *[False] * 3]
     assert [each.text for each in found(root, "text", "chart-null")] == ["NULL", "true"]
     assert "2026-02-01" in texts(root)
-    assert "(drowned in noise)" in str(charts.bars(given, title="keys"))
+    assert "(below the noise)" in str(charts.bars(given, title="keys"))
 
 
 def test_no_more_digits_than_the_noise_leaves():

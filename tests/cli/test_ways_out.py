@@ -89,7 +89,7 @@ def test_budget_and_query_agree_about_an_edited_population(tmp_path, capsys):
 def test_a_histogram_marks_what_its_legend_names(tmp_path, capsys):
     make(tmp_path)
     _, out, _ = say(capsys, tmp_path, "histogram", "patients", "age", "--epsilon", "0.001")  # 60 are shown, most so
-    assert "~ marks numbers" in out and " ~" in out.split("± is noise")[0]
+    assert "~ below the noise: treat as unknown." in out and " ~" in out.split("± 95%")[0]
 
 
 @pytest.mark.parametrize(

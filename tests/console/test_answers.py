@@ -43,7 +43,7 @@ def test_a_release_tells_all_that_may_be_known(browser, release):
         assert release.shown(row, 1) in words
     for part in ("epsilon 1, delta 0", "ann", "noise intervals", "more counts of everybody at plus or minus 50"):
         assert part in words, part
-    assert "confidence interval" not in words.lower()
+    assert words.count("confidence interval") == words.count("% confidence intervals of the added noise") == 1
     assert BY_DISEASE in words and "Cite it" in words and "@misc{discreet-" in words
     assert "one person moves it by at most" in words  # the tree
     assert "discrete Laplace noise of scale 1" in words
@@ -77,7 +77,7 @@ def test_a_stored_answer_says_that_nothing_was_charged(browser, release):
     assert "nothing was charged now" not in browser.text(f"/a/{release.id}")
 
 
-def test_an_average_of_perhaps_nobody_is_grey(browser, project, monkeypatch):
+def test_an_average_of_perhaps_nobody_is_a_dash(browser, project, monkeypatch):
     """An interval that is the whole domain says nothing, however tall its bar would be."""
     asked = project.sql("SELECT disease, avg(age) AS years FROM patients WHERE age > 99 GROUP BY disease")
     monkeypatch.setattr(DiscreteLaplace, "draw", lambda law, size, *, bits: np.zeros(size, dtype=np.int64))
@@ -87,7 +87,11 @@ def test_an_average_of_perhaps_nobody_is_grey(browser, project, monkeypatch):
     assert all(ends[1] == [0.0, 100.0] for ends in told["intervals"])
     assert all(row[1]["drowned"] for row in told["sheet"]["cells"])
     assert all(bar["drowned"] for bar in told["chart"]["bars"])
-    assert f"{len(found)} of {len(found)} numbers are no larger than the noise" in browser.text(f"/a/{found.id}")
+    assert all(row[1] is None for row in told["rows"])
+    assert all(row[1]["text"] == "–" for row in told["sheet"]["cells"])
+    page = browser.text(f"/a/{found.id}")
+    assert f"{len(found)} of {len(found)} numbers are not shown (–): too few rows to tell" in page
+    assert "(too few rows to tell)" in page
 
 
 def test_wider_at_a_higher_confidence(browser, release):
@@ -102,7 +106,7 @@ def test_drowned_cells_are_greyed_and_said(browser, project):
         epsilon="0.01"
     )
     shown = browser.get(f"/a/{found.id}").text
-    assert 'class="number drowned"' in shown and "(drowned in noise)" in shown
+    assert 'class="number drowned"' in shown and "(below the noise)" in shown
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from nbclient import NotebookClient
 TOUR = Path(__file__).resolve().parents[2] / "examples" / "tour.ipynb"
 #: What only this kind's face says.
 KINDS = {
-    "Release": "each exact number, taken alone, lies inside at 95%",
+    "Release": "± 95% confidence interval of the added noise, per number.",
     "Question": "When it was explained, it would have cost epsilon 0.5.",
     "Budget": "Budget of patients",
     "Model": "mst model of patients",

@@ -37,7 +37,7 @@ _IDS = [
     (re.compile(r"(?<=made survey )[a-z0-9]{10}\b"), "#"),
 ]
 _PATH = re.compile(r"(?<![\w.:/])(?:/[\w.+-]+){2,}/?")
-_NOISY_NOTES = re.compile(r"^note: .*(no larger than the noise|numbers are no larger)")
+_NOISY_NOTES = re.compile(r"^note: .*(below the noise|not shown \(–\))")
 #: Questions whose width is known before the answer: counts of rows, by epsilon alone.
 _PLAIN_COUNT = re.compile(r"count\(\*\)", re.IGNORECASE)
 _OTHER = re.compile(r"avg|sum\(|median|quantile|distinct|having|within|join|again", re.IGNORECASE)
@@ -87,7 +87,7 @@ def masked(text: str, *, widths: bool = False, exact: bool = False) -> str:
     if not exact:
         text = re.sub(rf"(?<![A-Za-z_{_KEEP}]){_NUMBER}", "#", text)
     text = re.sub(r"(?<=#)(?: ms| s| seconds?| minutes?)\b", " time", text)
-    text = text.replace("; ~ marks numbers no larger than theirs", "")
+    text = text.replace(" ~ below the noise: treat as unknown.", "").replace(" – too few rows to tell.", "")
     text = re.sub(r"\s+", " ", text)
     text = re.sub(r"# \(# to #\)", "# ± #", text)  # an interval is written so or so, as its ends fall
     text = re.sub(r"(?<=[#\x02]) ~", "", text).strip()

@@ -10,9 +10,9 @@ ANSWER = """disease         n
 allergy  3399 ± 6
 NULL        1 ± 6 ~
 
-± is noise: each exact number, taken alone, lies inside with 95% confidence; ~ marks numbers no larger than theirs.
+± 95% confidence interval of the added noise, per number. ~ below the noise: treat as unknown.
 cost epsilon 0.5; epsilon 0.5 spent of epsilon 1.5. Release r-dylaivm2vigm7wmf, version 1.
-note: 1 of 5 numbers are no larger than the noise; a larger epsilon or wider groups would show more
+note: 1 of 5 numbers are below the noise; a larger epsilon or wider groups would show more
 """
 ASKED = 'discreet query "SELECT disease, count(*) AS n FROM patients GROUP BY disease" --epsilon 0.5'
 
@@ -42,8 +42,8 @@ def fenced(language, text):
         ("3399 ± 6", "-12 ± 6"),
         ("1 ± 6 ~", "14 ± 6"),
         ("r-dylaivm2vigm7wmf", "r-2222222222222222"),
-        ("; ~ marks numbers no larger than theirs", ""),
-        ("note: 1 of 5 numbers are no larger than the noise; a larger epsilon or wider groups would show more\n", ""),
+        (" ~ below the noise: treat as unknown.", ""),
+        ("note: 1 of 5 numbers are below the noise; a larger epsilon or wider groups would show more\n", ""),
         ("disease         n", "disease n"),
     ],
 )

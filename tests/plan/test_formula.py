@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -338,6 +339,25 @@ def test_a_ratio_of_nothing_is_anything():
     low, high = f.interval(formulas()["share"], [np.array([3, 500])] * 7, noise * 4, SURE)
     assert (low[0], high[0]) == (-math.inf, math.inf)
     assert 0.8 < low[1] < 1 < high[1] < 1.25
+
+
+@pytest.mark.parametrize("epsilon", [20, 60, 170, 185, 400, 900])
+@pytest.mark.parametrize("law", ["laplace", "gaussian"])
+@pytest.mark.parametrize("ends", [(0, 1), (-1, 0), (-50, 50)])
+def test_a_ratio_under_hardly_any_noise(epsilon, law, ends):
+    """A variance of 1e-60 made directions that floats cannot tell apart: 0.49 came out as "0.04 to 1.00"."""
+    low, high = ends
+    size = max(-low, high)
+    scales = size / Fraction(716 * epsilon, 1000), 1 / Fraction(284 * epsilon, 1000)
+    laws = [DiscreteLaplace(scale=each) if law == "laplace" else DiscreteGaussian(sigma2=each**2) for each in scales]
+    rows = np.array([7, 7, 3000, 3000])
+    totals = np.array([low * 7, high * 7, 1480 * low + 1520 * high, 3000 * high])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        below, above = f.interval(f.average(0, 1, centre=0, low=low, high=high), [totals, rows], laws, SURE)
+    assert (below <= totals / rows + 1e-12).all() and (totals / rows <= above + 1e-12).all()
+    reach = [float(each.half_width(Fraction(99, 100))) + 1 for each in laws]
+    assert (above - below <= 3 * (reach[0] + size * reach[1]) / rows).all()
 
 
 def test_more_confidence_is_wider_and_less_noise_narrower():

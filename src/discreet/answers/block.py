@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.plan import formula
+from discreet.plan.predicate import TRUE
+from discreet.plan.statistics import Persons, Rows
 from discreet.release import Cell, Interval
 from discreet.sql.asked import Asked, Output
 from discreet.sql.keys import between, middle
@@ -19,6 +21,11 @@ from discreet.sql.typed import Numeric
 
 #: How many digits mean something is judged at one confidence, so that an answer has one value whoever reads it.
 _DIGITS_AT = Fraction(95, 100)
+#: A number that is computed from rows is shown where with this confidence there is a row.
+_SURE = Fraction(99, 100)
+#: A quantile whose interval reaches a bound tells nothing where it covers more than this share of the bins. Of groups
+#: without rows one in 20 has an interval that does not reach both bounds; two of 100 are left to pass this.
+_MOST_BINS = Fraction(2, 3)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,14 +117,44 @@ class Block:
             return self._labels(output.key)
         if output.grouping is not None:
             return [int(output.grouping not in self.asked.sets[self.place])] * self.size
-        if output.quantile is not None:
-            return self._chosen(output.quantile)
-        assert output.formula is not None
-        return self._meaningful(output)
+        found = self._meaningful(output) if output.quantile is None else self._chosen(output.quantile)
+        return _without(found, self.hidden(output))
 
     def sortable(self, output: Output) -> list[Cell]:
-        """What a column is sorted by: numbers as they were drawn, with all their digits."""
-        return self.cells(output) if output.formula is None else self._evaluated(output)
+        """What a column is sorted by: numbers as they were drawn, with all their digits; quantiles by their bins."""
+        if output.quantile is not None:
+            return _without(self.bins[output.quantile][:, 1].tolist(), self.hidden(output))
+        return self.cells(output) if output.formula is None else _without(self._evaluated(output), self.hidden(output))
+
+    def hidden(self, output: Output) -> NDArray[np.bool_]:
+        """Groups whose number the noise hides, so that it is not shown: it would be one from the middle of the bounds.
+
+        Post-processing: it looks at noisy numbers alone. A number is hidden where there may be no row to compute it
+        from, and where its interval has no end, or says no more than what is declared.
+        """
+        if output.quantile is not None:
+            return self._hidden_quantile(output.quantile)
+        if output.formula is None or output.plain is not None or self._of_found(output):
+            return np.zeros(self.size, dtype=np.bool_)
+        low, high = self._ends(output, _DIGITS_AT)
+        least, most = formula.bounds(output.formula) or (-math.inf, math.inf)
+        if least == most or not formula.cells(output.formula):
+            return np.zeros(self.size, dtype=np.bool_)
+        slack = 1e-9 * (most - least) if math.isfinite(most - least) else 0.0
+        return np.asarray((low <= least + slack) & (high >= most - slack) | np.isinf(low) | np.isinf(high))
+
+    def _hidden_quantile(self, quantile: int) -> NDArray[np.bool_]:
+        asked, bins = self.asked.quantiles[quantile].quantile, self.bins[quantile]
+        last = len(asked.axis.edges) - 2
+        if last == 0:
+            return np.zeros(self.size, dtype=np.bool_)
+        low, high = bins[:, 0], bins[:, 2]
+        wide = _MOST_BINS.denominator * (high - low + 1) > _MOST_BINS.numerator * (last + 1)
+        found = np.asarray(((low == 0) | (high == last)) & wide | (low == 0) & (high == last))
+        for index, statistic in enumerate(self.asked.inquiry.statistics):
+            if isinstance(statistic, Rows | Persons) and statistic.where in (TRUE, asked.where):
+                found = found | self._nobody_by(index, _SURE)
+        return found
 
     def _labels(self, key: int) -> list[Cell]:
         asked = self.asked
@@ -168,7 +205,7 @@ class Block:
         return plain[0]
 
     def interval(self, output: Output, confidence: Fraction) -> list[Interval]:
-        """Where the exact numbers of a column lie."""
+        """Where the numbers of a column lie without their noise; of hidden ones, between what is declared."""
         if output.key is not None or output.grouping is not None:
             return [None] * self.size
         if output.quantile is not None:
@@ -187,7 +224,7 @@ class Block:
         if (output, confidence) not in self.ends:
             laws = [self.laws[index] for index in range(len(self.asked.inquiry.statistics))]
             low, high = formula.interval(output.formula, self.vectors(), laws, confidence)
-            nobody = self._nobody(output.formula, confidence)
+            nobody = self._nobody(output.formula, max(confidence, _SURE))
             least, most = formula.bounds(output.formula) or (-math.inf, math.inf)
             self.ends[output, confidence] = np.where(nobody, least, low), np.where(nobody, most, high)
         return self.ends[output, confidence]
@@ -195,13 +232,17 @@ class Block:
     def _nobody(self, asked: formula.Formula, confidence: Fraction) -> NDArray[np.bool_]:
         """Groups of which the noise leaves open whether there is anybody, where the column is computed from a mean.
 
-        The mean of nobody is anything: such an interval says only what was declared, and the number is drowned.
+        The mean of nobody is anything: such an interval says only what was declared, and the number is hidden.
         """
         found = np.zeros(self.size, dtype=np.bool_)
         for index in formula.numbers_of_rows(asked):
-            width = float(self.laws[index].half_width(confidence))
-            found |= self.values[index].astype(np.float64) <= width
+            found |= self._nobody_by(index, confidence)
         return found
+
+    def _nobody_by(self, index: int, confidence: Fraction) -> NDArray[np.bool_]:
+        """Groups whose noisy number of rows or persons may be of nobody."""
+        width = float(self.laws[index].half_width(confidence))
+        return np.asarray(self.values[index].astype(np.float64) <= width)
 
     def _of_found(self, output: Output) -> bool:
         """Whether a column is computed from numbers by which keys were discovered."""
@@ -230,10 +271,21 @@ class Block:
     def _bin_ends(self, quantile: int, confidence: Fraction) -> list[Interval]:
         """A quantile's interval was bought at one confidence; at a higher one only the bounds are sure."""
         asked = self.asked.quantiles[quantile]
-        edges = asked.quantile.axis.edges
+        axis, last = asked.quantile.axis, len(asked.quantile.axis.edges) - 2
+        whole = _ends(*between(axis, asked.typed, 0, last))
         if confidence > self.bought[quantile]:
-            return [_ends(*between(asked.quantile.axis, asked.typed, 0, len(edges) - 2))] * self.size
-        return [_ends(*between(asked.quantile.axis, asked.typed, low, high)) for low, _, high in self.bins[quantile]]
+            return [whole] * self.size
+        return [
+            whole if hidden else _ends(*between(axis, asked.typed, low, high))
+            for (low, _, high), hidden in zip(self.bins[quantile], self._hidden_quantile(quantile), strict=True)
+        ]
+
+
+def _without(found: list[Cell], hidden: NDArray[np.bool_]) -> list[Cell]:
+    """The numbers, None where one is hidden."""
+    if not hidden.any():
+        return found
+    return [None if lost else cell for cell, lost in zip(found, hidden.tolist(), strict=True)]
 
 
 def _ends(low: Cell, high: Cell) -> Interval:

@@ -2,35 +2,68 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from discreet.ledger.ledger import Ledger
 from discreet.plan.expressions import Greatest, Least, walk
-from discreet.plan.reads import columns_read, uses
-from discreet.schema.column import Moment, Number
+from discreet.plan.reads import columns_named, columns_read, uses
+from discreet.schema.column import Category, Label, Moment, Number
+from discreet.schema.schema import Schema
 from discreet.sql.asked import Asked
+
+#: So many columns are named in a sentence.
+_NAMED = 8
 
 
 def caveats(asked: Asked) -> list[str]:
     """What a reader should know of truncation, clamping and NULL. The noise intervals do not speak of it."""
-    return [*_truncation(asked), *_clamping(asked), *_nulls(asked)]
+    read = columns_read(asked.inquiry, asked.schemas)
+    return [*declared_table(asked.schemas, read, nulls=columns_named(asked.inquiry)), *_nulls(asked)]
 
 
-def _truncation(asked: Asked) -> list[str]:
-    told = []
-    for table, schema in asked.schemas.items():
-        if not schema.unit.is_row:
-            whose = "" if len(asked.schemas) == 1 else f" of {table}"
-            told.append(limited(schema.unit.rows, whose, table))
-    return told
+def declared_table(
+    schemas: Mapping[str, Schema], read: Sequence[tuple[str, str]], *, nulls: Sequence[tuple[str, str]] = ()
+) -> list[str]:
+    """What the numbers describe: the table as it is declared, with the limits that these columns are read under.
+
+    `read`: the columns, as table and name, whose values matter; `nulls`: those of which it matters what is NULL.
+    """
+    limits = [
+        f"at most {f'{schema.unit.rows:,} rows' if schema.unit.rows > 1 else 'one row'} per person"
+        + ("" if len(schemas) == 1 else f" of {table}")
+        for table, schema in schemas.items()
+        if not schema.unit.is_row
+    ]
+    places = dict.fromkeys((*read, *nulls))
+    bounds = [words for place in places if (words := _limit(schemas, place, by_value=place in read))]
+    more = [f"{len(bounds) - _NAMED:,} more columns by their bounds and lists"] if len(bounds) > _NAMED else []
+    parts = [*limits, *bounds[:_NAMED], *more]
+    truncated = [table for table, schema in schemas.items() if not schema.unit.is_row and schema.unit.rows > 1]
+    report = " and ".join(f"discreet bounds {table} --report" for table in truncated)
+    hint = f"; {report} estimates what that leaves out" if report else ""
+    return [f"numbers describe the declared table: {', '.join(parts)}{hint}"] if parts else []
 
 
-def limited(rows: int, whose: str, table: str) -> str:
-    """Where the limit is one row it is mostly so because nobody has more: that is said shortly, but said."""
-    if rows == 1:
-        return f"a person counts with at most one row{whose}; any others are left out"
-    return (
-        f"a person counts with at most {rows:,} rows{whose}; what lies beyond is left out, "
-        f"and discreet bounds {table} --report estimates how much"
-    )
+def _limit(schemas: Mapping[str, Schema], place: tuple[str, str], *, by_value: bool) -> str:
+    """What the declaration does to a column, in a few words; nothing where it is not limited."""
+    table, name = place
+    column = schemas[table].column(name) if table in schemas else None
+    called = name if len(schemas) == 1 else f"{table}.{name}"
+    match column:
+        case Number() | Moment() if by_value:
+            low, high = (None if end is None else _number(column.label(end)) for end in (column.low, column.high))
+            if low is not None and high is not None:
+                return f"{called} between {low} and {high}"
+            return f"{called} at least {low}" if low is not None else f"{called} at most {high}" if high else ""
+        case Category(values=values, other=other, closed=closed):
+            instead = other if other is not None else values[0] if closed else None
+            return f"{called} outside its list is {'NULL' if instead is None else repr(instead)}"
+        case _:
+            return ""
+
+
+def _number(label: Label) -> str:
+    return f"{label:,}" if isinstance(label, int | float) else str(label)
 
 
 def doubled(ledger: Ledger, population: str) -> list[str]:
@@ -42,18 +75,6 @@ def doubled(ledger: Ledger, population: str) -> list[str]:
         "exact totals of these people were published: whether somebody is there is not protected, only what they are "
         "like, and every charge, old and new, counts double"
     ]
-
-
-def _clamping(asked: Asked) -> list[str]:
-    """Wherever the value of a bounded column is read: summed, compared, counted as different, or as a key."""
-    names = []
-    for table, name in columns_read(asked.inquiry, asked.schemas):
-        column = asked.schemas[table].column(name) if table in asked.schemas else None
-        if isinstance(column, Number | Moment) and (column.low is not None or column.high is not None):
-            names.append(name if len(asked.schemas) == 1 else f"{table}.{name}")
-    if not names:
-        return []
-    return [f"what lies beyond the declared bounds of {_listed(names)} counts as the bound"]
 
 
 def _nulls(asked: Asked) -> list[str]:
@@ -68,7 +89,3 @@ def _nulls(asked: Asked) -> list[str]:
         f"{word} skips NULL: where an argument is NULL the others are taken; WHERE … IS NOT NULL leaves such rows out"
         for word in words
     ]
-
-
-def _listed(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

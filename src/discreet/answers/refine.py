@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.answers.block import Block, numbers
+from discreet.answers.block import Block
 from discreet.measurement import ChosenBins, FoundKeys, Law, Measurement, NoisyCells
 from discreet.mechanisms.combined import Combined, combine
-from discreet.plan import formula
 from discreet.plan.inquiry import Inquiry, Order
 from discreet.release import Cell, Intervals
-from discreet.sql.asked import Asked
+from discreet.sql.asked import Asked, Output
 from discreet.sql.asked import Order as OrderBy
 from discreet.sql.typed import Choice, Words
 
@@ -118,10 +117,7 @@ class Reading:
         """What to sort by, for each grouping set and group, None for NULL."""
         output = part.hidden if part.output is None else self.asked.outputs[part.output]
         if output is None:
-            assert part.formula is not None
-            return [numbers(formula.evaluate(part.formula, block.vectors())) for block in self.blocks]
-        if output.quantile is not None:
-            return [block.bins[output.quantile][:, 1].tolist() for block in self.blocks]
+            output = Output(name="", formula=part.formula)
         if output.key is None:
             return [block.sortable(output) for block in self.blocks]
         # Texts sort as texts; numbers, moments and bins by where they stand among the keys.
@@ -134,7 +130,7 @@ class Reading:
         return self._table([[block.cells(output) for block in self.blocks] for output in self.asked.outputs])
 
     def intervals(self, confidence: Fraction) -> tuple[Intervals, ...]:
-        """For each row and column where the exact number lies, None for keys."""
+        """For each row and column where the number lies without its noise, None for keys."""
         return self._table(
             [[block.interval(output, confidence) for block in self.blocks] for output in self.asked.outputs]
         )

@@ -8,7 +8,7 @@ from discreet.answers.quoting import FREE, Wish, cost_of, spending
 from discreet.answers.refine import Reading
 from discreet.curator import Version
 from discreet.ledger.ledger import Ledger
-from discreet.release import Release
+from discreet.release import DASH, Release
 from discreet.sql.text import statements
 
 
@@ -48,8 +48,14 @@ def _warnings(release: Release, reading: Reading, wish: Wish, ledger: Ledger) ->
         told.append(f"only the {len(reading.found.keys):,} most common of the keys that were found fit into one answer")
     population = ledger.state.charges[release.id].population
     told += [] if release.cached else doubled(ledger, population)
-    drowned, cells = release.drowned_numbers()
-    if drowned:
-        which = "the number is" if cells == 1 else f"{drowned} of {cells} numbers are"
-        told.append(f"{which} no larger than the noise; a larger epsilon or wider groups would show more")
+    return [*told, *_lost(release)]
+
+
+def _lost(release: Release) -> list[str]:
+    """How many numbers are below their noise, and how many it hides."""
+    below_noise, hidden, cells = release.drowned_numbers()
+    told = []
+    for number, words in ((below_noise, "below the noise"), (hidden, f"not shown ({DASH}): too few rows to tell")):
+        which = "the number is" if cells == 1 else f"{number} of {cells} numbers are"
+        told += [f"{which} {words}; a larger epsilon or wider groups would show more"] if number else []
     return told

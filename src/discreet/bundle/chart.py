@@ -27,12 +27,17 @@ def room_of(sheet: Sheet) -> float:
 
 
 def _bars(sheet: Sheet, place: int) -> list[Bar]:
-    """A bar for each row whose cell is a number that can be drawn."""
-    return [bar for row in range(len(sheet.rows)) if (bar := _bar(sheet, row, place)) is not None]
+    """A bar for each row whose cell is a number that can be drawn; beside such, a dash for each that noise hides."""
+    found = [_bar(sheet, row, place) for row in range(len(sheet.rows))]
+    if not any(bar is not None and bar.value is not None for bar in found):
+        return []
+    return [bar for bar in found if bar is not None]
 
 
 def _bar(sheet: Sheet, row: int, place: int) -> Bar | None:
     value, ends = sheet.rows[row][place], sheet.intervals[row][place]
+    if value is None and any(each[place] is not None for each in sheet.intervals):
+        return Bar(label=_label(sheet, row), value=None, drowned=True)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     low, high = ends if ends is not None else (None, None)

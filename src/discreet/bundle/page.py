@@ -9,7 +9,7 @@ from typing import Any
 
 from discreet.bundle.card import said
 from discreet.bundle.sheet import Sheet
-from discreet.release import Cell, drowned, with_noise
+from discreet.release import DASH, Cell, drowned, with_noise
 
 #: The first rows are shown; all of them are in the data files. Of rows that were sampled a few show their form.
 MOST_ROWS = 100
@@ -54,8 +54,10 @@ def page_of(
         f"<title>{title}</title><style>{_STYLE}</style></head>\n<body><main><h1>{title}</h1>\n"
         f"{f'<p>{escape(words)}</p>' if words else ''}\n<dl>{short}</dl>\n{_tables(sheets, sampled=sampled)}\n{chart}"
         f"{f'<ul>{notes}</ul>' if notes else ''}\n{parts}\n"
-        "<p>Numbers carry noise. An interval speaks of the noise alone, not of sampling or of how the data were "
-        "collected. <code>discreet release verify</code> checks this bundle.</p></main></body></html>\n"
+        "<p>Numbers carry noise and describe the declared table. An interval speaks of the added noise alone, not of "
+        "what limits and bounds left out, of sampling, or of how the data were collected. "
+        f"{DASH}: too few rows to tell. Grey: below the noise, treat as unknown. "
+        "<code>discreet release verify</code> checks this bundle.</p></main></body></html>\n"
     )
 
 
@@ -73,21 +75,25 @@ def _tables(sheets: tuple[Sheet, ...], *, sampled: bool) -> str:
     if not sampled:
         return "".join(_table(sheet, most=MOST_ROWS) for sheet in sheets if sheet.rows)
     titles = ("Rows sampled from the model", "Noisy numbers that it was fitted to")
-    found = zip(titles, sheets, (MOST_SAMPLED, MOST_ROWS), strict=True)
-    return "".join(f"<h2>{title}</h2>{_table(sheet, most=most)}" for title, sheet, most in found if sheet.rows)
+    found = zip(titles, sheets, (MOST_SAMPLED, MOST_ROWS), (True, False), strict=True)
+    return "".join(
+        f"<h2>{title}</h2>{_table(sheet, most=most, sampled=rows)}" for title, sheet, most, rows in found if sheet.rows
+    )
 
 
-def _table(sheet: Sheet, *, most: int) -> str:
+def _table(sheet: Sheet, *, most: int, sampled: bool = False) -> str:
     head = "".join(f'<th scope="col">{escape(column.name)}</th>' for column in sheet.columns)
-    body = "".join(f"<tr>{''.join(_cell(sheet, row, at) for at in range(len(sheet.columns)))}</tr>"
+    body = "".join(f"<tr>{''.join(_cell(sheet, row, at, sampled=sampled) for at in range(len(sheet.columns)))}</tr>"
                    for row in range(min(most, len(sheet.rows))))  # fmt: skip
     rest = len(sheet.rows) - most
     more = f"<p>{rest:,} more rows are in the data files.</p>" if rest > 0 else ""
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 
 
-def _cell(sheet: Sheet, row: int, at: int) -> str:
+def _cell(sheet: Sheet, row: int, at: int, *, sampled: bool = False) -> str:
     cell, told = sheet.rows[row][at], sheet.intervals[row][at]
+    if cell is None and not sampled and sheet.columns[at].kind != "key":
+        return f'<td class="drowned">{DASH}</td>'
     text = "NULL" if cell is None else str(cell).lower() if isinstance(cell, bool) else str(cell)
     if told is None or told[0] is None or told[1] is None:
         return f"<td>{escape(text)}</td>"

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from discreet.charts import axis, svg
 from discreet.charts.scale import Scale, finite, span, widened
-from discreet.release import with_noise
+from discreet.release import DASH, with_noise
 
 #: More bars than this are not read any more: the largest are drawn, and how many more there are is said.
 MOST = 40
@@ -44,7 +44,7 @@ class Bar:
     def written(self) -> str:
         """The number for people, with no more digits than its noise leaves."""
         if self.text or self.value is None:
-            return svg.clean(self.text) or "NULL"
+            return svg.clean(self.text) or DASH
         if self.low is None or self.high is None:
             return f"{self.value:,}" if isinstance(self.value, int) else f"{self.value:.6g}"
         return with_noise(self.value, self.low, self.high)
@@ -52,7 +52,8 @@ class Bar:
     @property
     def said(self) -> str:
         """The bar in words."""
-        return f"{svg.key(self.label)}: {self.written}" + (" (drowned in noise)" if self.drowned else "")
+        lost = " (too few rows to tell)" if self.value is None else " (below the noise)"
+        return f"{svg.key(self.label)}: {self.written}" + (lost if self.drowned else "")
 
 
 def bars(given: Sequence[Bar], *, title: str, name: str = "", note: str = "") -> Markup:
@@ -140,6 +141,8 @@ def _upright(shown: Sequence[Bar], ends: tuple[float, float]) -> tuple[list[Mark
                     middle - half, scale.at(0), middle + half, scale.at(bar.value), class_=_class("chart-bar", bar)
                 )
             )
+        else:
+            parts.append(svg.text(middle, scale.at(0) - 4, bar.written, class_="chart-quiet", anchor="middle"))
         if bar.low is not None and bar.high is not None:
             low, high, cap = scale.at(bar.low), scale.at(bar.high), min(half, 5)
             parts += [

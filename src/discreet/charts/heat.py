@@ -1,4 +1,4 @@
-"""A heat map: a number for each pair of keys, by depth of colour, and a sign on cells drowned in noise."""
+"""A heat map: a number for each pair of keys, by depth of colour, and a sign on cells below their noise."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from discreet.charts import axis, svg
 from discreet.charts.scale import finite
-from discreet.release import with_noise
+from discreet.release import DASH, with_noise
 
 #: From far below to far above; without negative numbers only the second half is used.
 CLASSES = (
@@ -43,14 +43,14 @@ class Heat:
     @property
     def written(self) -> str:
         if self.value is None:
-            return "NULL"
+            return DASH
         if self.low is None or self.high is None:
             return f"{self.value:,}" if isinstance(self.value, int) else f"{self.value:.6g}"
         return with_noise(self.value, self.low, self.high)
 
     @property
     def said(self) -> str:
-        drowned = " (drowned in noise)" if self.drowned else ""
+        drowned = " (below the noise)" if self.drowned and self.value is not None else ""
         return f"{svg.key(self.row)}, {svg.key(self.column)}: {self.written}{drowned}"
 
 
@@ -191,7 +191,7 @@ def _legend(most: float, diverging: bool, top: float, *, drowned: bool) -> tuple
         return found, top + 22
     struck = svg.line(0, 5, 12, -5, class_="chart-struck")
     moved = svg.tag("g", struck, transform=f"translate({svg.number(end + svg.width(high) + 16)} {svg.number(top + 8)})")
-    found += [moved, svg.text(end + svg.width(high) + 34, top + 12, "drowned in noise", class_="chart-quiet")]
+    found += [moved, svg.text(end + svg.width(high) + 34, top + 12, "below the noise", class_="chart-quiet")]
     return found, top + 22
 
 

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from discreet.charts import axis, moments, svg
 from discreet.charts.scale import Scale, finite, span, ticks, widened
-from discreet.release import with_noise
+from discreet.release import DASH, with_noise
 
 _HEIGHT = 230.0
 #: Series are told apart by class: so many classes there are.
@@ -44,7 +44,7 @@ class Point:
     @property
     def said(self) -> str:
         if self.value is None:
-            return f"{svg.key(self.x)}: NULL"
+            return f"{svg.key(self.x)}: {DASH}"
         number = f"{self.value:.6g}" if self.low is None or self.high is None else _noisy(self)
         return f"{svg.key(self.x)}: {number}"
 

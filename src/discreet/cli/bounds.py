@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import date
 from fractions import Fraction
 from pathlib import Path
@@ -14,9 +15,14 @@ from rich.text import Text as RichText
 from discreet import exact
 from discreet.cli import show
 from discreet.cli.flags import has_place
+from discreet.release import DASH
 
 if TYPE_CHECKING:
     from discreet.answers.bounds import Bias, Bought
+    from discreet.answers.bounds.truncation import Truncation
+
+#: What an interval is.
+CONFIDENT = "Intervals are 95% confidence intervals of the added noise."
 
 #: More values than this are cut on a screen.
 MOST_VALUES = 12
@@ -141,7 +147,6 @@ def biased(found: Bias) -> tuple[dict[str, Any], list[Any]]:
                 "high": each.high,
                 "at_low": each.at_low,
                 "at_high": each.at_high,
-                "plus_minus": each.plus_minus,
             }
             for each in found.clamping
         ],
@@ -160,6 +165,8 @@ def _truncation_data(found: Bias) -> dict[str, Any] | None:
             for each in told.buckets
         ],
         "plus_minus": told.plus_minus,
+        "up_to": told.up_to,
+        "more": told.more,
         "cells": found.terms.cells,
         "for_epsilon": float(found.terms.for_epsilon),
         "limits": [
@@ -169,11 +176,10 @@ def _truncation_data(found: Bias) -> dict[str, Any] | None:
                 "left_out": each.left_out,
                 "plus_minus": each.plus_minus,
                 "error": each.error,
-                "guessed": each.guessed,
             }
             for each in told.limits
         ],
-        "best": told.best.rows,
+        "best": None if told.best is None else told.best.rows,
     }
 
 
@@ -185,22 +191,32 @@ def _truncation(found: Bias) -> list[Any]:
     for name in ("rows_per_person", "rows left out", "noise of a count", "error of a cell", ""):
         table.add_column(name, justify="left" if not name else "right", no_wrap=True)
     for each in told.limits:
-        marks = [word for word, held in (("declared", each.declared), ("estimated best", each == told.best)) if held]
+        marks = [word for word, held in (("declared", each.declared), ("recommended", each == told.best)) if held]
         table.add_row(
             f"{each.rows:,}",
-            f"{'~ ' if each.guessed else ''}{_share(each.left_out)}",
+            _share(each.left_out),
             f"± {each.plus_minus:,}",
-            f"{each.error:,.0f}",
+            DASH if each.error is None else _between(*(f"{end:,.0f}" for end in each.error)),
             ", ".join(marks),
         )
     terms = found.terms
     return [
         table,
         "",
-        f"for counts by {terms.cells:,} groups at epsilon {exact.show(terms.for_epsilon)}; "
-        f"estimated from noisy numbers of persons, each ± {told.plus_minus:,}.",
-        "~: guessed from the tail, much of it; the few persons with the most rows cannot be seen.",
+        f"for counts by {terms.cells:,} groups at epsilon {exact.show(terms.for_epsilon)}. {CONFIDENT} {DASH} unknown.",
+        *_people(told),
+        *([] if told.best else ["The noise does not tell which limit is best; a larger --epsilon may."]),
         "",
+    ]
+
+
+def _people(told: Truncation) -> list[str]:
+    """Of whom the numbers are."""
+    if told.up_to is None:
+        return ["Too few persons to tell how many rows they have."]
+    return [
+        f"The numbers are of persons with at most {told.up_to:,} rows. At most {told.more:,} persons have more; "
+        "what a limit leaves out of these is not known."
     ]
 
 
@@ -208,7 +224,7 @@ def _clamping(found: Bias) -> list[Any]:
     if not found.clamping:
         return []
     table = RichTable(box=None, pad_edge=False, header_style="bold")
-    for name in ("column", "low", "rows at low", "high", "rows at high", "within"):
+    for name in ("column", "low", "rows at low", "high", "rows at high"):
         table.add_column(name, justify="left" if name == "column" else "right", no_wrap=True)
     for each in found.clamping:
         table.add_row(
@@ -217,10 +233,20 @@ def _clamping(found: Bias) -> list[Any]:
             _share(each.at_low),
             str(each.high),
             _share(each.at_high),
-            "" if each.plus_minus is None else f"± {each.plus_minus:.2%}",
         )
-    return [table, "", "rows at a bound were moved there, or lay there before.", ""]
+    return [table, "", f"rows at a bound were moved there, or lay there before. {CONFIDENT}", ""]
 
 
-def _share(share: float | None) -> str:
-    return "not seen" if share is None else f"{share:.2%}"
+def _share(share: tuple[float, float] | None) -> str:
+    """A share as an interval, rounded outwards, with no more digits than its width leaves."""
+    if share is None:
+        return DASH
+    low, high = share
+    digits = 0 if high - low >= 0.02 else 1 if high - low >= 0.002 else 2
+    unit = 10.0 ** -(digits + 2)
+    ends = math.floor(low / unit + 1e-9) * unit, math.ceil(high / unit - 1e-9) * unit
+    return _between(*(f"{end:.{digits}%}" for end in ends))
+
+
+def _between(low: str, high: str) -> str:
+    return low if low == high else f"{low} to {high}"

@@ -26,7 +26,7 @@ from discreet.cli.flags import (
 )
 from discreet.cli.spread import plain_lines, spread, synth
 from discreet.errors import UsageError
-from discreet.release import with_noise
+from discreet.release import legend, with_noise
 
 if TYPE_CHECKING:
     from discreet.api import Standing
@@ -126,7 +126,7 @@ def _words(made: GraphStats, standing: Standing) -> list[Any]:
 def _ending(made: GraphStats, standing: Standing) -> list[str]:
     paid = "stored release: free" if made.cached else f"cost {made.cost}"
     found = [
-        "± is noise: each exact number, taken alone, lies inside with 95% confidence, degrees all together.",
+        legend(0.95, whose="per number, degrees all together"),
         f"Protected: {made.card['protected']} (the unit is {made.card['unit']}).",
         *(f"Not protected: {each}." for each in made.card["not_protected"]),
     ]

@@ -15,6 +15,7 @@ from discreet.cli import show
 from discreet.cli.digits import telling
 from discreet.cli.flags import HERE, Analyst, Confidence, Epsilon, Folder, Json, has_place
 from discreet.errors import UsageError
+from discreet.release import legend
 
 if TYPE_CHECKING:
     from discreet.api import Project, Standing
@@ -142,7 +143,7 @@ def _told(made: Marginals, standing: Standing, *, whole: bool) -> list[Any]:
         parts.append(f"… {counted(len(sets) - _TABLES, 'more table')}; --csv DIR or --json has them all")
     price = "stored release: free" if made.cached else f"cost {made.cost}"
     parts += [
-        f"± is noise: each exact number, taken alone, lies inside with {100 * float(made.confidence):g}% confidence.",
+        legend(made.confidence),
         f"{made.strategy}; expected error {made.expected_rmse:.4g}.",
         f"{price}; {show.spent(standing)}. Release {made.release}, version {made.version}.",
         *(f"note: {warning}" for warning in made.warnings),

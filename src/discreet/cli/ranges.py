@@ -13,7 +13,7 @@ from discreet.cli import show
 from discreet.cli import stream as following
 from discreet.cli.flags import HERE, Analyst, Confidence, Folder, Fresh, Json, writable
 from discreet.errors import UsageError
-from discreet.release import with_noise
+from discreet.release import DASH, legend, with_noise
 
 if TYPE_CHECKING:
     from discreet.api import Standing
@@ -158,12 +158,13 @@ def _words(made: Ranges, data: dict[str, Any], standing: Standing) -> list[Any]:
     more = len(data["rows"]) - show.MOST_ROWS
     lines: list[Any] = [table, *([f"… and {more:,} more: --json or --csv has them all"] if more > 0 else [])]
     for fraction, value, ends in data["quantiles"]:
-        lines.append(f"{100 * fraction:g}% of the rows lie at or below {value} (between {ends[0]} and {ends[1]})")
+        told = f"{DASH}: too few rows to tell" if value is None else f"{value} (between {ends[0]} and {ends[1]})"
+        lines.append(f"{100 * fraction:g}% of the rows lie at or below {told}")
     paid = "stored release: free" if made.cached else f"cost {made.cost}"
     return [
         *lines,
         "",
-        f"± is noise: each exact number, taken alone, lies inside with {100 * data['confidence']:g}% confidence.",
+        legend(data["confidence"]),
         f"Measured by: {made.words}.",
         f"{paid}; {show.spent(standing)}. Release {made.release}, version {made.version}.",
         f"{'Reading these' if data['only'] else 'Every other range and quantile of ' + made.ruler.column.name} "

@@ -122,8 +122,7 @@ def answer(release: Release, standing: Standing) -> list[Any]:
     price = free or f"cost {_spending(release.cost)}"
     lines += [
         "",
-        f"± is noise: each exact number, taken alone, lies inside with {100 * float(release.confidence):g}% confidence"
-        f"{'; ~ marks numbers no larger than theirs' if _some_drowned(release) else ''}.",
+        _legend(release),
         f"{price}; {spent(standing)}. Release {release.id}, version {release.version}.",
     ]
     lines += [f"note: {warning}" for warning in release.warnings]
@@ -143,7 +142,8 @@ def marked(release: Release) -> tuple[list[str], list[list[str]]]:
             width = max(cell_len(text) for text in (heads[place], *(row[place] for row in cells)))
             heads[place] = _right(heads[place], width)
             for row in rows:
-                cells[row][place] = _right(cells[row][place], width) + (" ~" if release.drowned(row, place) else "")
+                lost = release.rows[row][place] is not None and release.drowned(row, place)
+                cells[row][place] = _right(cells[row][place], width) + (" ~" if lost else "")
     return heads, cells
 
 
@@ -156,12 +156,14 @@ def spent(standing: Standing) -> str:
     return f"{_spending(standing.spent)} spent of {_spending(standing.limit)}"
 
 
-def _some_drowned(release: Release) -> bool:
-    return any(
-        release.drowned(row, place)
-        for row in range(len(release.rows[:MOST_ROWS]))
-        for place in range(len(release.columns))
-    )
+def _legend(release: Release) -> str:
+    from discreet.release import legend
+
+    places = [place for place, column in enumerate(release.columns) if column.kind != "key"]
+    cells = [(row, place) for row in range(len(release.rows[:MOST_ROWS])) for place in places]
+    hidden = [cell for cell in cells if release.rows[cell[0]][cell[1]] is None]
+    below_noise = any(release.drowned(*cell) for cell in cells if cell not in hidden)
+    return legend(release.confidence, mark="~" if below_noise else "", dash=bool(hidden))
 
 
 def forgotten(erased: Forgotten) -> tuple[dict[str, Any], str]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from discreet.console.answer import Grid
-from discreet.release import drowned, with_noise
+from discreet.release import drowned, written
 
 #: So many rows are on a page; all are in its files.
 MOST_SHOWN = 500
@@ -34,24 +34,13 @@ def _cell(data: Data, row: int, place: int) -> dict[str, Any]:
     column = data["columns"][place]
     key = column["kind"] == "key"
     lost = not key and drowned(cell, _ends(ends), column.get("bounds"))
-    return {"text": written(cell, ends, key=key), "key": key, "drowned": lost}
+    text, hidden = written(cell, _ends(ends), key=key), not key and cell is None
+    return {"text": text, "key": key, "drowned": lost, "hidden": hidden}
 
 
 def _ends(told: Sequence[Any] | None) -> tuple[Any, Any] | None:
     """A noise interval; none where an end is not told, for it is infinite."""
     return None if told is None or None in told else (told[0], told[1])
-
-
-def written(cell: Any, told: Sequence[Any] | None, *, key: bool) -> str:
-    """A cell as `Release.shown` writes it."""
-    ends = _ends(told)
-    if key or (cell is None and ends is None):
-        return "NULL" if cell is None else str(cell).lower() if isinstance(cell, bool) else str(cell)
-    if ends is None:
-        return f"{cell:.6g} ± ?" if isinstance(cell, float) else f"{cell} ± ?"
-    if cell is None or isinstance(cell, str) or isinstance(ends[0], str) or isinstance(ends[1], str):
-        return f"{'NULL' if cell is None else cell} ({ends[0]} to {ends[1]})"
-    return with_noise(cell, ends[0], ends[1])
 
 
 def grid(data: Data) -> Grid:

@@ -33,7 +33,7 @@ _NEAR = 2.0**-40
 class Matrix:
     """The number of edges between each two groups. Undirected: both ways are one entry, told twice.
 
-    Each entry's exact number lies within its interval with the confidence of the release, taken alone.
+    Without noise each entry lies within its interval with the confidence of the release, taken alone.
     """
 
     by: str

@@ -82,6 +82,17 @@ def half_width(parts: Iterable[Part], confidence: Fraction) -> float:
     return _remembered(known, float(doubt))
 
 
+def quick_half_width(parts: Iterable[Part], confidence: Fraction) -> float:
+    """`half_width` by Chernoff's bound alone: a third wider, and hundreds of times as fast. 0 where there is no part.
+
+    >>> law = DiscreteLaplace(scale=Fraction(10))
+    >>> 277 < quick_half_width([(1.0, law, 100)], Fraction(95, 100)) < 1.45 * 277
+    True
+    """
+    lines = _lines(signature(parts))
+    return _far(lines, float(doubt_of(confidence))) * (1 + _ALIKE) if lines else 0.0
+
+
 def _times(weight: float, law: Noise, confidence: Fraction) -> float:
     """One draw's own half width, exactly, times its weight, rounded up."""
     width = law.half_width(confidence)
@@ -129,10 +140,13 @@ def _remembered(known: Signature, doubt: float) -> float:
 
 
 def _half_width(known: Signature, doubt: float) -> float:
-    lines = [
+    return _widened(_lines(known), doubt)
+
+
+def _lines(known: Signature) -> list[Lines]:
+    return [
         Lines(law=law, weights=np.frombuffer(weights), counts=np.frombuffer(counts)) for law, weights, counts in known
     ]
-    return _widened(lines, doubt)
 
 
 def _widened(lines: Sequence[Lines], doubt: float) -> float:

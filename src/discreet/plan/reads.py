@@ -36,6 +36,12 @@ def columns_read(inquiry: Inquiry, schemas: Mapping[str, Schema]) -> list[tuple[
     return sorted(found)
 
 
+def columns_named(inquiry: Inquiry) -> list[tuple[str, str]]:
+    """The declared columns that an answer depends on in any way: by value, or by being NULL."""
+    places = [_source(plan, name) for plan, node in uses(inquiry) for name in columns(node)]
+    return sorted({place for place in places if place is not None})
+
+
 def _any_value(allowed: Allowed, places: Sequence[tuple[str, str]], schemas: Mapping[str, Schema]) -> bool:
     """Whether a test lets every value of a column pass, or none, and looks at NULL alone."""
     if not allowed.runs or allowed.runs == NOT_NULL.runs:

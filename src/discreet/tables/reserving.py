@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -14,7 +15,7 @@ from discreet.accounting.events import Reserved
 from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.region import Region
 from discreet.answers.afford import largest_question
-from discreet.answers.caveats import doubled, limited
+from discreet.answers.caveats import declared_table, doubled
 from discreet.answers.charging import charged
 from discreet.answers.sql import Asker
 from discreet.curator import Curator, Version
@@ -83,10 +84,10 @@ def _affordable(terms: Terms, version: Version, curator: Curator) -> str:
     return f"--epsilon {exact.show(min(most, terms.epsilon))} fits, without --delta; or ask the owner to grant more"
 
 
-def left_out(version: Version, curator: Curator) -> list[str]:
-    """What the counts of a version leave out, and what is not protected; the intervals do not speak of it."""
-    unit = version.schema.unit
-    told = [] if unit.is_row else [limited(unit.rows, "", version.table)]
+def left_out(version: Version, curator: Curator, columns: Sequence[str] = ()) -> list[str]:
+    """What the counts of a version describe by these columns, and what is not protected; intervals do not tell."""
+    read = [(version.table, column) for column in columns]
+    told = declared_table({version.table: version.schema}, read)
     return told + doubled(curator.ledger, version.population)
 
 

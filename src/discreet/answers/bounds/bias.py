@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
+
+import numpy as np
 
 from discreet.accounting.guarantee import Guarantee
 from discreet.answers.bounds.purse import Purse
@@ -18,6 +21,8 @@ from discreet.answers.quoting import spending
 from discreet.curator import Curator, Version
 from discreet.errors import UsageError
 from discreet.measurement import Measurement, NoisyCells
+from discreet.mechanisms.combined import Combined
+from discreet.plan import formula
 from discreet.plan.cells import Axis
 from discreet.plan.inquiry import Inquiry
 from discreet.plan.price import Price, price
@@ -32,14 +37,16 @@ from discreet.sql.typed import typed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clamping:
-    """The share of a column's rows that lie at, or were moved to, each bound; None where noise hides all rows."""
+    """Between what the share of a column's rows lies that are at each bound, or were moved there.
+
+    None where the noise leaves open whether there is any row, or what share it is.
+    """
 
     column: str
     low: Label
     high: Label
-    at_low: float | None
-    at_high: float | None
-    plus_minus: float | None
+    at_low: tuple[float, float] | None
+    at_high: tuple[float, float] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,17 +162,26 @@ def _clamping(measured: Measurement, columns: Sequence[Number | Moment], places:
     for column, place in zip(columns, places, strict=True):
         part = parts[place]
         assert column.low is not None and column.high is not None
-        (noisy,), (law,) = part.noisy_values, part.laws
-        total, half = sum(noisy), law.half_width(CONFIDENCE)
-        told = total > 2 * half
         found.append(
             Clamping(
                 column=column.name,
                 low=column.label(column.low),
                 high=column.label(column.high),
-                at_low=min(1.0, max(0.0, noisy[0] / total)) if told else None,
-                at_high=min(1.0, max(0.0, noisy[-1] / total)) if told else None,
-                plus_minus=half / total if told else None,
+                at_low=_share(part, 0),
+                at_high=_share(part, len(part.noisy_values[0]) - 1),
             )
         )
     return tuple(found)
+
+
+def _share(part: NoisyCells, place: int) -> tuple[float, float] | None:
+    """Between what the share of one cell of all rows lies, by the noise of both."""
+    (noisy,), (law,) = part.noisy_values, part.laws
+    cells: list[formula.Formula] = [formula.Cell(index) for index in range(len(noisy))]
+    total = reduce(lambda one, other: formula.Arithmetic("+", one, other), cells)
+    share = formula.Quotient(cells[place], total, Fraction(0), Fraction(1))
+    values, laws = [np.array([count]) for count in noisy], [law] * len(noisy)
+    if sum(noisy) <= Combined(parts=tuple((Fraction(1), law) for _ in noisy)).half_width(Fraction(99, 100)):
+        return None
+    low, high = formula.interval(share, values, laws, CONFIDENCE)
+    return None if (low[0], high[0]) == (0.0, 1.0) else (float(low[0]), float(high[0]))

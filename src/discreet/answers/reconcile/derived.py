@@ -34,6 +34,10 @@ class ToldBlock(Block):
 
     told: Mapping[int, tuple[Cell, ...]] = field(default_factory=dict)
 
+    def hidden(self, output: Output) -> NDArray[np.bool_]:
+        """None: what is told are counts and sums."""
+        return np.zeros(self.size, dtype=np.bool_)
+
     def _ends(self, output: Output, confidence: Fraction) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         assert output.plain is not None and output.formula is not None
         if (output, confidence) not in self.ends:
@@ -104,9 +108,9 @@ def _release(
         reread=reading.intervals,
     )
     warnings = [because, *asked.warnings, *caveats(asked)]
-    drowned, cells = found.drowned_numbers()
-    if drowned:
-        warnings.append(f"{drowned} of {cells} numbers are no larger than the noise; --within buys what is missing")
+    below_noise, _, cells = found.drowned_numbers()
+    if below_noise:
+        warnings.append(f"{below_noise} of {cells} numbers are below the noise; --within buys what is missing")
     return found.warning(warnings)
 
 

@@ -40,7 +40,7 @@ class Wish(Body):
 
     epsilon: Decimal | None = Field(default=None, description="What to spend. Either this or within.")
     within: Decimal | None = Field(default=None, description="Plus or minus how much an answer may be wrong.")
-    confidence: Decimal = Field(default="0.95", description="How surely a noise interval holds the exact number.")
+    confidence: Decimal = Field(default="0.95", description="The confidence of the noise intervals.")
     delta: Decimal | None = Field(default=None, description="For keys that are discovered; else the budget's share.")
 
 

@@ -60,11 +60,20 @@ def enclose(above: Floats, below: Floats, fan: Fan) -> tuple[Floats, Floats]:
     Where it rejects all (the noise was larger than the confidence allows for, or bounds cut the set
     off) `above` is moved to where the nearest bound fits it best: there is no better knowledge.
     """
+    if not fan.widths.any():
+        return _exact(above, below, fan)
     low, high, empty = _edges(above, below, fan)
     if empty.any():
         lanes = np.flatnonzero(empty)
         low[lanes], high[lanes], _ = _edges(_moved(above[lanes], below[lanes], fan), below[lanes], fan)
     return low, high
+
+
+def _exact(above: Floats, below: Floats, fan: Fan) -> tuple[Floats, Floats]:
+    """The ratio itself, where there is no noise; anything where both numbers are of nothing."""
+    divisor = np.where(below == 0, 1.0, below)
+    found = np.clip(above / divisor, fan.low, fan.high)
+    return np.where(below == 0, fan.low, found), np.where(below == 0, fan.high, found)
 
 
 def _edges(above: Floats, below: Floats, fan: Fan) -> tuple[Floats, Floats, NDArray[np.bool_]]:
@@ -104,7 +113,8 @@ def _crossing(a: Floats, b: Floats, fan: tuple[Floats, Floats, Floats], after: N
     kept = np.minimum(u * a - v * b - width, 0.0)
     rejected = np.maximum(u_after * a - v_after * b - width_after, 1e-300)
     part = kept / (kept - rejected)
-    return np.asarray((v + part * (v_after - v)) / np.maximum(u + part * (u_after - u), 1e-300))
+    with np.errstate(over="ignore"):  # beyond all floats is infinite
+        return np.asarray((v + part * (v_after - v)) / np.maximum(u + part * (u_after - u), 1e-300))
 
 
 def _moved(above: Floats, below: Floats, fan: Fan) -> Floats:

@@ -30,6 +30,10 @@ from discreet.plan.formula.nodes import Cell, Formula, Number, cells
 from discreet.plan.formula.shares import weigh
 from discreet.plan.formula.values import ends, evaluate
 
+#: Noise on whole numbers is never finer than its grain. By its variance alone, noise of a large epsilon would make
+#: directions of a ratio that float64 cannot tell apart.
+_GRAIN = 1 / 12
+
 Law = Noise | Combined
 Floats = NDArray[np.float64]
 Interval = tuple[Floats, Floats]
@@ -124,9 +128,12 @@ def _fan(form: Ratio, laws: tuple[tuple[int, Law], ...], confidence: Fraction) -
     above, below = dict(form.above.weights), dict(form.below.weights)
     parts = [(cell, share, noise) for cell, law in laws for share, noise in _parts(law)]
     sides = np.array([[float(share * side.get(cell, 0)) for cell, share, _ in parts] for side in (above, below)])
-    variances = np.array([noise.variance() for _, _, noise in parts])
+    variances = np.array([max(noise.variance(), _GRAIN) for _, _, noise in parts])
+    noiseless = sum((noise.tail(0) for _, _, noise in parts), start=Fraction(0)) <= doubt_of(confidence)
 
     def widths(u: Floats, v: Floats) -> Floats:
+        if noiseless:  # each draw is 0 with this confidence (a union bound)
+            return np.zeros(len(u))
         weights = np.abs(u[:, None] * sides[0] - v[:, None] * sides[1])
         # Directions that mirror each other have the same width: each is computed once.
         alike = np.round(weights * np.sqrt(variances), 9)
@@ -135,5 +142,5 @@ def _fan(form: Ratio, laws: tuple[tuple[int, Law], ...], confidence: Fraction) -
         # Between two directions the widths of discrete noise jump, by less than its finest step.
         return np.asarray(found + weights[firsts].min(axis=1))[places.ravel()]
 
-    first, last = (max(math.sqrt(float(side**2 @ variances)), 1e-100) for side in sides)
+    first, last = (math.sqrt(float(side**2 @ variances)) for side in sides)
     return fan(*ends(form.low, form.high), deviations=(first, last), widths=widths)

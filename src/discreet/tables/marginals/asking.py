@@ -186,7 +186,8 @@ def priced(
 
 def _noted(price: Priced, terms: Terms, version: Version, guarantee: Guarantee, curator: Curator) -> Priced:
     """With what the reader should know of it."""
-    told = (*left_out(version, curator), *terms.notes(price.event, guarantee), *_advice(price, guarantee))
+    limits = left_out(version, curator, [column.name for column in price.columns])
+    told = (*limits, *terms.notes(price.event, guarantee), *_advice(price, guarantee))
     return replace(price, warnings=told)
 
 

@@ -45,7 +45,7 @@ COLUMNS = {
     "count": "a whole number; counts add up exactly at every level, and none is negative",
     "estimate": "the least-squares estimate from all that was measured; unbiased, and may be negative",
     "standard_error": "of the estimate, from the noise alone",
-    "low, high": "the exact number lies between them with the stated confidence, each row taken alone",
+    "low, high": "confidence interval of the added noise, per row: between them lies the number of the declared table",
 }
 
 

@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
-    """How many rows have a value from `low` to `high`, both included; the exact number lies within `interval`.
+    """How many rows have a value from `low` to `high`, both included; without noise it lies within `interval`.
 
     The value is the least-squares one: unbiased, and all intervals of a release add up. It may be below 0.
     """
@@ -47,7 +47,8 @@ class Interval:
 class Quantile:
     """The least value, of those that end a cell, that a fraction of the rows lies at or below, by the noisy numbers.
 
-    `interval`: the exact quantile lies between these values, with the confidence asked for.
+    `interval`: without noise the quantile lies between these values, with the confidence asked for. The value is None
+    where the noise hides it: there may be no row, or the interval is all of the column.
     """
 
     fraction: float
@@ -152,8 +153,16 @@ class Ranges:
         sums, total = self._monotone, max(float(self._monotone[-1]), 0.0)
         place = min(int(np.searchsorted(sums[1:], float(wanted) * total)), self.ruler.cells - 1)
         first, last = self._quantile_ends(float(wanted), place, confidence_of(confidence))
+        hidden = self.ruler.cells > 1 and (self._may_be_empty or (first, last) == (0, self.ruler.cells - 1))
+        first, last = (0, self.ruler.cells - 1) if hidden else (first, last)
         ends = (self.ruler.low(first), self.ruler.high(last))
-        return Quantile(fraction=float(wanted), value=self.ruler.high(place), interval=ends)
+        return Quantile(fraction=float(wanted), value=None if hidden else self.ruler.high(place), interval=ends)
+
+    @cached_property
+    def _may_be_empty(self) -> bool:
+        """Whether the noise leaves open that there is any row."""
+        ends = np.array([0]), np.array([self.ruler.cells - 1])
+        return float(self._sums[-1]) <= float(self.solver.half_widths(*ends, self.law, Fraction(99, 100))[0])
 
     @cached_property
     def _monotone(self) -> Floats:

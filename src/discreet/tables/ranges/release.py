@@ -239,7 +239,7 @@ def _read(told: dict[str, Any], held: str, ruler: Ruler, *, version: Version, cu
         expected_rmse=told["expected_rmse"],
         cost=FREE if cached else cost_of(program.event),
         cached=cached,
-        warnings=("rows in which the column is NULL lie in no range", *left_out(version, curator)),
+        warnings=("rows in which the column is NULL lie in no range", *left_out(version, curator, [ruler.column.name])),
     )
     drawn = measured(program, told, ruler)
     return _with(found, drawn) if isinstance(drawn, Adapted) else replace(found, noisy=drawn)

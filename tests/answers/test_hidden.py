@@ -1,0 +1,194 @@
+"""A number that the noise hides is a dash with its reason, never one from the middle of its bounds: on every surface."""
+
+import json
+import warnings
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import discreet
+from discreet.answers.refine import Reading
+from discreet.bundle.chart import chart_of
+from discreet.bundle.page import _cell
+from discreet.bundle.sheet import Sheet, to_csv
+from discreet.cli.show import answer, save
+from discreet.measurement import ChosenBins, Measurement, NoisyCells
+from discreet.mechanisms.exponential import Exponential
+from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.mechanisms.quantile import QuantileChoice
+
+TOML = """
+[tables.stays]
+source = "stays.csv"
+budget = { epsilon = 100000, delta = 0.000001 }
+[tables.stays.columns]
+ward = { type = "category", values = ["a", "b", "nobody"] }
+age = { type = "integer", low = 0, high = 110 }
+cost = { type = "integer", low = 0, high = 1000 }
+well = { type = "boolean" }
+day = { type = "date", low = 2025-01-01, high = 2025-12-31 }
+"""
+
+RATIOS = (
+    "avg(age)", "2 * avg(cost) - 1", "variance(age)", "stddev_pop(age)", "covar_pop(age, cost)", "corr(age, cost)",
+    "regr_slope(age, cost)", "regr_intercept(age, cost)", "sum(cost) / sum(age)", "avg(case when well then 1 else 0 end)",
+)  # fmt: skip
+CHOICES = ("median(age)", "min(cost)", "max(age)", "median(day)", "percentile_cont(0.9) within group (order by cost)")
+
+
+@pytest.fixture(scope="module")
+def stays(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("stays")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DISCREET_STATE", str(tmp_path_factory.mktemp("state")))
+        draw = np.random.default_rng(3)
+        lines = ["ward,age,cost,well,day"]
+        for number in range(1200):
+            age, cost, day = draw.integers(0, 95), draw.integers(0, 900), draw.integers(1, 28)
+            lines.append(f"{'ab'[number % 2]},{age},{cost},{number % 3 == 0},2025-06-{day:02d}")
+        (folder / "stays.csv").write_text("\n".join(lines))
+        (folder / "discreet.toml").write_text(TOML)
+        yield discreet.init(folder)
+
+
+@pytest.fixture(scope="module")
+def release(stays):
+    """Noise so small that it is 0 for counts; a group of which nobody is, and NULL, of which nobody is either."""
+    listed = ", ".join(f"{text} as c{place}" for place, text in enumerate((*RATIOS, *CHOICES)))
+    return stays.sql(f"select ward, count(*) as n, {listed} from stays group by ward").ask(epsilon=1000)
+
+
+def test_the_numbers_of_nobody_are_not_shown(release):
+    a, b, nobody, null = release.rows
+    assert nobody[:2] == ("nobody", 0) and null[:2] == (None, 0)
+    assert set(nobody[2:]) == set(null[2:]) == {None}
+    assert None not in a[1:] and None not in b[1:]
+    for ends, column in zip(release.intervals[2][2:], release.columns[2:], strict=True):
+        assert ends == column.bounds  # all that is declared; None where nothing is
+
+
+def test_terminal_json_files_and_frames(release, stays, tmp_path):
+    text = "\n".join(str(part) for part in answer(release, stays.budget("stays"))[1:])
+    assert "– too few rows to tell." in text and f"{2 * 15} of 64 numbers are not shown (–)" in text
+    assert str(release).count("–") == 30
+    data = json.loads(json.dumps(release.to_data()))
+    assert data["rows"][2][2:] == [None] * 15 and data["intervals"][2][2] == [0.0, 110.0]
+    save(release, csv=tmp_path / "a.csv", parquet=tmp_path / "a.parquet")
+    line = (tmp_path / "a.csv").read_text().splitlines()[3].split(",")
+    header = (tmp_path / "a.csv").read_text().splitlines()[0].replace('"', "").split(",")
+    assert line[header.index("c0")] == "" and line[header.index("c0_low")] == "0"
+    frame = release.to_pandas()
+    assert frame["c0"].isna().tolist() == [False, False, True, True] == frame["c13"].isna().tolist()
+    face = release._repr_html_()
+    assert face.count(">–<") == 30 and "– too few rows to tell" in face
+
+
+def test_bundles(release):
+    sheet = Sheet.of(release.columns, release.rows, release.intervals)
+    assert ">–<" in _cell(sheet, 2, 2) and ">–<" not in _cell(sheet, 0, 2)
+    drawn = Sheet.of(
+        tuple(release.columns[place] for place in (0, 2)),
+        [(row[0], row[2]) for row in release.rows],
+        [(ends[0], ends[2]) for ends in release.intervals],
+    )
+    assert "nobody: – (too few rows to tell)" in chart_of(drawn, title="T")
+    assert to_csv(drawn).decode().splitlines()[3] == "nobody,,0.0,110.0"
+
+
+@pytest.mark.parametrize("descending", [False, True])
+def test_what_is_hidden_sorts_as_null(stays, descending):
+    """By the middle of the bounds, or beyond, nobody would be among the first."""
+    turn = "desc" if descending else "asc"
+    for text in ("avg(age)", "median(age)"):
+        for shown in (f"{text} as x", "count(*) as x"):
+            found = stays.sql(f"select ward, {shown} from stays group by ward order by {text} {turn}").ask(epsilon=1000)
+            assert [row[0] for row in found.rows[2:]] in (["nobody", None], [None, "nobody"])
+
+
+def read(stays, text, low, middle, high):
+    """A reading of a quantile without noise on its way: these bins were drawn, in each of four groups."""
+    asked = stays.sql(text).asked
+    part = ChosenBins(place=0, quantile=0, noisy_bins=((low, middle, high),) * 4, confidence=Fraction(95, 100))
+    event = Exponential(epsilon=Fraction(1), sensitivity=1).event()
+    return Reading(asked=asked, measurement=Measurement(id="r-1", text="", parts=(part,), event=event))
+
+
+@pytest.mark.parametrize(
+    ("bins", "shown"),
+    [
+        ((0, 55, 110), False),
+        ((0, 51, 94), False),  # one end was drawn by chance
+        ((0, 100, 100), False),
+        ((20, 51, 110), False),
+        ((0, 20, 60), True),  # tells something
+        ((70, 94, 110), True),
+        ((10, 55, 100), True),  # both ends were drawn from rows: by chance that is one in a thousand
+        ((0, 0, 0), True),
+    ],
+)
+def test_a_quantile_is_hidden_by_its_interval(stays, bins, shown):
+    reading = read(stays, "select ward, median(age) from stays group by ward", *bins)
+    (_, cell), (_, ends) = reading.rows[0], reading.intervals(Fraction(95, 100))[0]
+    assert (cell is not None) == shown
+    assert shown or ends == (0, 110)
+
+
+def test_a_quantile_of_two_values_or_of_one(stays):
+    """A column of few values: one of two is told."""
+    reading = read(stays, "select ward, median(case when well then 1 else 0 end) from stays group by ward", 0, 0, 0)
+    assert reading.rows[0][1] == 0
+
+
+def chance_to_show(choice, size):
+    """The exact probability that a group without rows shows a quantile."""
+    empty = np.zeros(size, dtype=np.int64)
+    laws = []
+    for one, shift in ((choice.end, -choice.margin), (choice.estimate, 0), (choice.end, choice.margin)):
+        weights = np.exp(float(one.epsilon) / (2 * one.sensitivity) * choice.scores(empty, shift).astype(float))
+        laws.append(weights / weights.sum())
+    low, middle, high = np.meshgrid(*[np.arange(size)] * 3, indexing="ij")
+    weight = laws[0][:, None, None] * laws[1][None, :, None] * laws[2][None, None, :]
+    first, last = np.minimum(np.minimum(low, middle), high), np.maximum(np.maximum(low, middle), high)
+    wide = 3 * (last - first + 1) > 2 * size
+    hidden = ((first == 0) | (last == size - 1)) & wide
+    return float(weight[~hidden].sum()), float(weight[(first > 0) | (last < size - 1)].sum())
+
+
+@pytest.mark.parametrize("fraction", [Fraction(1, 2), Fraction(199, 200), Fraction(1, 10)])
+@pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(5)])
+def test_few_groups_without_rows_show_a_quantile(fraction, epsilon):
+    """By the exact law: one in 20 passes where its interval alone had to be all that is declared, now one in 40."""
+    choice = QuantileChoice(fraction=fraction, bins=60, rows=1, epsilon=epsilon)
+    now, before = chance_to_show(choice, 60)
+    assert now < min(0.0235, 0.6 * before)
+
+
+def test_a_count_in_the_question_tells_whether_there_is_anybody(stays):
+    """The bins would be shown: an interval that reaches one bound, of less than two thirds of the column."""
+    asked = stays.sql("select ward, count(*), median(age) from stays group by ward").asked
+    law = DiscreteLaplace(scale=Fraction(10))
+    counts = (500, law.half_width(Fraction(99, 100)), 0, -9)
+    cells = NoisyCells(place=0, statistics=(0,), noisy_values=(counts,), laws=(law,))
+    bins = ChosenBins(place=0, quantile=0, noisy_bins=((0, 20, 60),) * 4, confidence=Fraction(95, 100))
+    measurement = Measurement(id="r-1", text="", parts=(cells, bins), event=law.event(l1=1))
+    found = Reading(asked=asked, measurement=measurement).rows
+    assert [row[2] is None for row in found] == [False, True, True, True]
+
+
+@pytest.mark.parametrize("epsilon", ["0.00001", "0.01", "20", "100", "179", "185", "400", "900"])
+def test_no_epsilon_makes_a_warning_or_a_wrong_interval(stays, epsilon):
+    """exp and sinh of what a large epsilon makes of noise overflow, and what a small one makes underflows."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        listed = ", ".join(f"{text} as c{place}" for place, text in enumerate(RATIOS))
+        found = stays.sql(f"select count(*), {listed} from stays").ask(epsilon=epsilon, fresh=True)
+        for confidence in ("0.95", "0.999999"):
+            for cell, ends in zip(found.rows[0], found.interval(confidence)[0], strict=True):
+                assert cell is None or ends is None or ends[0] <= cell <= ends[1] or ends[0] == pytest.approx(cell)
+        well = stays.sql("select avg(case when well then 1 else 0 end) from stays").ask(epsilon=epsilon, fresh=True)
+        stays.sql("select day, median(age), count(*) from stays group by day").ask(epsilon=epsilon, fresh=True)
+    if float(epsilon) >= 100:
+        (low, high), share = well.intervals[0][0], Fraction(400, 1200)
+        assert low <= float(share) + 1e-12 and high >= float(share) - 1e-12
+        assert high - low <= 2 / 1200
