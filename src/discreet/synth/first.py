@@ -139,7 +139,7 @@ def grouped(attributes: Sequence[Attribute], cut: Cut, noisy: Sequence[Pair]) ->
     found, measured, counted, outside = [], [], [], []
     for place, (attribute, own) in enumerate(zip(attributes, noisy, strict=True)):
         fine, held = attribute.fine_of_counted(), _held(attribute, own.deciding)
-        deciding = np.bincount(fine[held], weights=own.deciding.values[held])
+        deciding = np.bincount(fine[held], weights=own.deciding.values[held]).astype(np.float64)
         groups, clear = decided(attribute, deciding, own.deciding.sd, total)
         groups = split(groups, attribute.apart)
         weights = np.bincount(fine[held], weights=own.both.values[held])
@@ -194,7 +194,7 @@ def summed(
     """
     own = np.bincount(groups, weights=variances)
     parts = own / own.sum()
-    counts = np.bincount(groups, weights=values)
+    counts = np.bincount(groups, weights=values).astype(np.float64)
     counts += (total - counts.sum()) * parts
     left = np.maximum(own * (1 - parts) + (total_sd * parts) ** 2, LEAST_VARIANCE)
     return Measured(attributes=(place,), values=counts, variance=float(left.mean()), variances=left)

@@ -21,10 +21,10 @@ from discreet.program import Program
 from discreet.sql.typed import typed
 from discreet.synth.attribute import FAR
 
-#: With this chance, at most, noise alone moves an end to the first cell outside; to each one after it with a
-#: quarter of that, but not less than the last: an end shall hardly ever be absurd.
+#: With this chance, at most, noise alone moves an end to the first cell outside; to each one after it with an
+#: eighth of that, but not less than the last: an end shall hardly ever be absurd.
 BY_CHANCE = Fraction(1, 100)
-LEAST_CHANCE = Fraction(1, 10**9)
+LEAST_CHANCE = Fraction(1, 10**12)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,5 +101,5 @@ def moved_out(program: Program, found: Sequence[Outside], *, share: Fraction) ->
     cut = program.cut(tuple(outside.axis() for outside in found))
     noisy = cut.measure([(place,) for place in range(len(found))], [law] * len(found), word="describing")
     most = max(len(edges) for outside in found for edges in (outside.below, outside.above))
-    limits = [float(law.half_width(1 - 2 * max(BY_CHANCE / 4**place, LEAST_CHANCE))) for place in range(most)]
+    limits = [float(law.half_width(1 - 2 * max(BY_CHANCE / 8**place, LEAST_CHANCE))) for place in range(most)]
     return [outside.moved(values, limits) for outside, values in zip(found, noisy, strict=True)]
