@@ -93,8 +93,12 @@ class Cut:
         found._finer = self
         return found
 
-    def measure(self, sets: Sequence[tuple[int, ...]], laws: Sequence[Law]) -> list[NDArray[np.int64]]:
+    def measure(
+        self, sets: Sequence[tuple[int, ...]], laws: Sequence[Law], *, word: str = "measuring"
+    ) -> list[NDArray[np.int64]]:
         """Noisy marginals over sets of axes, flat and row-major, each under its own law, as one step.
+
+        `word`: what its share goes to, for people.
 
         Guarantee: the step's loss is the sum of the laws' losses, for neighbours under the version's unit.
         Because: a unit has at most `rows` rows, each of which lies in one cell of each marginal, so a marginal
@@ -107,9 +111,7 @@ class Cut:
             drawn = [curator.add(law, self._count(own), moves) for own, law in zip(sets, laws, strict=True)]
             return [values.tolist() for values, _ in drawn], together([happened for _, happened in drawn])
 
-        noisy = self.program.step(
-            {"measure": [list(own) for own in sets], **self._data()}, event, draw, word="measuring"
-        )
+        noisy = self.program.step({"measure": [list(own) for own in sets], **self._data()}, event, draw, word=word)
         return [np.array(values, dtype=np.int64) for values in noisy]
 
     def linear(self, sets: Sequence[tuple[int, ...]], parts: Sequence[tuple[Measurable, Law]]) -> list[Integers]:

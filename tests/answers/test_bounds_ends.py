@@ -115,6 +115,25 @@ def test_no_data_one_row_and_one_value_give_some_bounds():
     assert (zoomed(np.full(10_000, 42.0))[:, 1] >= 40).all()
 
 
+@pytest.mark.parametrize("share", [0.01, 0.08, 0.17, 0.5])
+def test_a_value_that_a_hundredth_of_the_rows_has_is_not_lost(share):
+    """Half a percent may lie beyond, and a value costs half a nat: 500 rows more for the ones, or 8 nats of luck."""
+    codes = (np.arange(100_000) < share * 100_000).astype(float)
+    ends = zoomed(codes, column=Number(name="x", type="integer"), draws=20)
+    assert (ends[:, 0] <= 0).all() and (ends[:, 1] >= 1).all()
+    assert ends[:, 1].max() < 40 and ends[:, 0].min() > -40
+
+
+def test_ends_are_never_one_value():
+    for wanted, found in ((("low", "high"), (5, 6)), (("high",), (5, 6)), (("low",), (4, 5))):
+        one = search(wanted=wanted, low=5, high=5)
+        assert one.is_one_value and (one.parted().low, one.parted().high) == found
+    two = search(low=5, high=6)
+    assert not two.is_one_value and two.parted() == two
+    last = search(wanted=("high",), low=MOST_CODE, high=MOST_CODE).parted()
+    assert (last.low, last.high) == (MOST_CODE - 1, MOST_CODE)
+
+
 def declared(folder, rows, **more):
     project = make(folder, rows, **more)
     return project, project.version("visits")

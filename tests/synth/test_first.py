@@ -10,7 +10,7 @@ import pytest
 from discreet.inference.fit import fit
 from discreet.schema.column import Category
 from discreet.synth.attribute import Attribute
-from discreet.synth.first import Histogram, grouped, summed
+from discreet.synth.first import Histogram, Pair, grouped, summed
 
 CUT = SimpleNamespace(merged=lambda groups: None)
 
@@ -21,9 +21,12 @@ def category(name, size):
 
 
 def noisy(counts, deviation, generator):
-    return Histogram(
-        values=np.rint(counts + generator.normal(0, deviation, len(counts))), variance=float(deviation) ** 2
-    )
+    """A pair of which both together have this deviation, a quarter of the precision to decide."""
+    drawn = [
+        Histogram(values=np.rint(counts + generator.normal(0, own, len(counts))), variance=float(own) ** 2)
+        for own in (deviation * 2, deviation / np.sqrt(0.75))
+    ]
+    return Pair(deciding=drawn[0], counting=drawn[1])
 
 
 @pytest.mark.parametrize("size", [40, 1000, 10_000])
@@ -43,27 +46,29 @@ def test_common_values_are_known_as_well_as_they_were_measured(size):
 
 
 def test_a_marginal_sums_to_the_total_and_moves_cells_by_their_noise():
-    own = Histogram(values=np.array([50.0, 30.0, 4.0, -2.0, 8.0]), variance=9.0)
-    found = summed(1, np.array([0, 1, 2, 2, 2]), own, 100.0, 2.0)
+    values, variances = np.array([50.0, 30.0, 4.0, -2.0, 8.0]), np.full(5, 9.0)
+    found = summed(1, np.array([0, 1, 2, 2, 2]), values, variances, total=100.0, total_sd=2.0)
     assert found.attributes == (1,)
     assert found.values == pytest.approx([52.0, 32.0, 16.0])  # 10 rows are missing: 2 for each fine cell
 
 
-def test_the_variance_told_is_the_mean_over_cells():
-    """Against a simulation of the noise, total and all, within 5%: 6 of its standard deviations."""
+def test_the_variance_told_of_each_cell_is_that_of_its_noise():
+    """Against a simulation of the noise, total and all, within 5%: 7 standard deviations of its variance."""
     generator = np.random.default_rng(1)
     groups, draws = np.array([0, 1, 1, 2, 2, 2, 2, 2]), 40_000
-    noise, away = generator.normal(0, 3, (draws, len(groups))), generator.normal(0, 2, draws)
-    values = [
-        summed(0, groups, Histogram(values=each, variance=9.0), 0.0 + more, 2.0).values
+    deviations = np.array([3.0, 3, 3, 3, 3, 3, 1, 5])
+    noise, away = generator.normal(0, deviations, (draws, len(groups))), generator.normal(0, 2, draws)
+    found = [
+        summed(0, groups, each, deviations**2, total=0.0 + more, total_sd=2.0)
         for each, more in zip(noise, away, strict=True)
     ]
-    told = summed(0, groups, Histogram(values=noise[0], variance=9.0), 0.0, 2.0).variance
-    assert told == pytest.approx(np.var(values, axis=0).mean(), rel=0.05)
+    true = np.var([each.values for each in found], axis=0)
+    assert found[0].variances == pytest.approx(true, rel=0.05)
+    assert found[0].variance == pytest.approx(true.mean(), rel=0.05)
 
 
 def test_one_cell_alone_is_as_uncertain_as_the_total():
-    own = Histogram(values=np.array([7.0, 8.0]), variance=1.0)
-    found = summed(0, np.array([0, 0]), own, 20.0, 3.0)
+    values, ones, groups = np.array([7.0, 8.0]), np.ones(2), np.array([0, 0])
+    found = summed(0, groups, values, ones, total=20.0, total_sd=3.0)
     assert found.values.tolist() == [20.0] and found.variance == pytest.approx(9.0)
-    assert summed(0, np.array([0, 0]), own, 20.0, 0.0).variance > 0
+    assert summed(0, groups, values, ones, total=20.0, total_sd=0.0).variance > 0

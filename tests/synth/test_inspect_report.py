@@ -84,6 +84,26 @@ def test_dependence_and_network():
     assert all(each.strength > 0.99 for each in report.dependences)
 
 
+def test_the_strength_of_a_column_that_may_be_constant_is_not_shown():
+    """An all-NULL column came out as the strongest pair: the noise of both was measured together."""
+    for seed in range(20):  # fixed generators
+        generator = np.random.default_rng(seed)
+        data = np.zeros((3000, 3), dtype=np.int64)
+        data[:, 1] = generator.integers(0, 3, 3000)
+        data[:, 2] = (data[:, 1] == 0) ^ (generator.random(3000) < 0.1)
+        columns = [category("none", 5), category("some", 3), category("tied", 2)]
+        model = model_of(columns, data, [(0, 1), (1, 2)], sd=15, generator=generator)
+        report = inspected(model)
+        found = {each.columns: each for each in report.dependences}
+        assert found["none", "some"].strength is None and found["none", "some"].constant == ("none",)
+        assert found["none", "tied"].strength is None
+        assert found["some", "tied"].strength > 0.3 and found["some", "tied"].constant == ()
+        page = report.page()
+        assert "not shown, because none may have one value alone" in page
+        strongest = page.split("<h3>Strongest</h3>")[1].split("</figure>")[0]
+        assert "some × tied" in strongest and "none" not in strongest
+
+
 def test_conditions_are_those_people_ask():
     age, sex = inspected(known_model()).questions
     assert [each.condition for each in sex.predicates] == ["= F", "= M", "is NULL"]
@@ -167,7 +187,7 @@ def test_a_column_of_one_value_and_a_model_of_one_column():
     both = inspected(
         model_of([one, SEX], np.zeros((500, 2), dtype=np.int64), [(0, 1)], sd=2, generator=np.random.default_rng(1))
     )
-    assert both.dependences[0].strength == 0.0
+    assert both.dependences[0].strength is None
 
 
 def test_shares_and_guarantees_are_rounded_up():

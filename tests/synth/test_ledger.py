@@ -175,7 +175,8 @@ def test_a_fit_that_was_killed_goes_on_without_drawing_anew(tmp_path, name, when
     columns = {"age": AGE, "sex": SEX, "kind": COLUMNS["kind"]}
     project = open_project(tmp_path, columns, [f"{n % 60},{'FM'[n % 2]},{'abc'[n % 3]}" for n in range(600)])
     project.ledger.close()
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
+    paths = [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
     child = subprocess.run(
         [sys.executable, "-c", CHILD, str(tmp_path), name, when, str(turn)],
         env=environment,

@@ -16,8 +16,8 @@ from synth import test_bought, test_columns, test_constraints, test_extremes, te
 from synth.worlds import CLINIC, CLINIC_RULES, clinic_lines, fit, keeps_clinic_rules, open_project
 
 
-def exact(cut, place):
-    return cut._count((place,)).astype(float)
+def exact(cut, place, attribute):
+    return np.bincount(attribute.fine_of_counted(), weights=cut._count((place,)))
 
 
 def exact_weights(monkeypatch):
@@ -25,7 +25,9 @@ def exact_weights(monkeypatch):
 
     def grouped(attributes, cut, *noisy):
         found = known(attributes, cut, *noisy)
-        told = tuple(each.regrouped(each.groups, exact(cut, place)) for place, each in enumerate(found.attributes))
+        told = tuple(
+            each.regrouped(each.groups, exact(cut, place, each)) for place, each in enumerate(found.attributes)
+        )
         return replace(found, attributes=told)
 
     monkeypatch.setattr(first, "grouped", grouped)
@@ -48,7 +50,9 @@ def exact_bins(monkeypatch):
         monkeypatch.setattr(
             first,
             "bins",
-            lambda attribute, values, sd, total: bins(attribute, exact(cut, names.index(attribute.name)), sd, total),
+            lambda attribute, values, sd, total: bins(
+                attribute, exact(cut, names.index(attribute.name), attribute), sd, total
+            ),
         )
         return known(attributes, cut, *noisy)
 
@@ -59,7 +63,8 @@ def exact_rare(monkeypatch):
     known, merged = first.grouped, first.merged_rare
 
     def grouped(attributes, cut, *noisy):
-        sure = iter([exact(cut, place) for place, each in enumerate(attributes) if not each.binned or each.fine <= 32])
+        few = [place for place, each in enumerate(attributes) if not each.binned or len(each.edges) - 1 <= 32]
+        sure = iter([exact(cut, place, attributes[place]) for place in few])
         monkeypatch.setattr(first, "merged_rare", lambda values, sd: merged(next(sure), sd))
         return known(attributes, cut, *noisy)
 

@@ -24,11 +24,15 @@ _AGREE = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """A noisy marginal: `values` has one axis for each of `attributes`, each cell with noise of this variance."""
+    """A noisy marginal: `values` has one axis for each of `attributes`, each cell with noise of this variance.
+
+    `variances`: of each cell, where they differ; `variance` is then what a fit weighs the marginal by.
+    """
 
     attributes: Axes
     values: Table
     variance: float
+    variances: Table | None = None
 
     def __post_init__(self) -> None:
         values = np.asarray(self.values, dtype=np.float64)
@@ -37,6 +41,16 @@ class Measured:
         if not np.isfinite(values).all() or not 0 < self.variance < math.inf:
             raise ValueError("a noisy marginal holds finite numbers and has a variance above 0")
         object.__setattr__(self, "values", values)
+        if self.variances is not None:
+            variances = np.asarray(self.variances, dtype=np.float64)
+            if variances.shape != values.shape or not (np.isfinite(variances) & (variances > 0)).all():
+                raise ValueError("a noisy marginal has a variance above 0 for each cell, or one for all")
+            object.__setattr__(self, "variances", variances)
+
+    @property
+    def cell_variances(self) -> Table:
+        """The variance of each cell's noise."""
+        return np.full(self.values.shape, self.variance) if self.variances is None else self.variances
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -73,10 +73,18 @@ class Attribute:
         """The number of the model's cells."""
         return int(self.groups.max()) + 1
 
-    def axis(self) -> Axis:
-        """The fine cells as an axis to be counted."""
-        edges = (-FAR, *self.edges[1:-1], FAR) if self.open else self.edges
+    def axis(self, *, outside: bool = False) -> Axis:
+        """The fine cells as an axis to be counted; with `outside`, a cell more beyond each end where they are open."""
+        inner = self.edges if outside else self.edges[1:-1]
+        edges = (-FAR, *inner, FAR) if self.open else self.edges
         return Axis(of=self.of or typed(self.column).expression, edges=edges, null=self.null, labels=())
+
+    def fine_of_counted(self) -> NDArray[np.int64]:
+        """For each cell of the axis with `outside` the fine cell that it is a part of."""
+        if not self.open:
+            return np.arange(self.fine)
+        cells = len(self.edges) - 1
+        return np.array([0, *range(cells), cells - 1, *([cells] if self.null else [])])
 
     def regrouped(self, groups: NDArray[np.int64], weights: NDArray[np.float64]) -> Attribute:
         """The same column with other cells of the model."""

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.accounting.region import Allowed
-from discreet.answers.bounds.ends import ENOUGH, STAGES, End, after_stage, searches, stage_price
-from discreet.answers.bounds.rounding import outward
+from discreet.answers.bounds.ends import STAGES, End, after_stage, searches, stage_price
 from discreet.curator import Version
 from discreet.measurement import FoundKeys
 from discreet.plan.expressions import Choose, Member, Null, Predicate, TextCode, Whole
@@ -25,6 +24,7 @@ from discreet.program import Program
 from discreet.schema.column import Category, Column, Moment, Number, Text
 from discreet.synth.attribute import Attribute, attribute_of
 from discreet.synth.ends import opened
+from discreet.synth.outside import Outside, moved_out
 
 #: What text that too few people share is written as.
 OTHER = "(other)"
@@ -35,6 +35,9 @@ MOST_WORDS = 1000
 #: Such a share is set aside for each column that is not declared, and no more than the last for all of them.
 SHARE = Fraction(1, 40)
 MOST_SHARE = Fraction(1, 4)
+
+#: Of what finding the bounds of a column costs, this part counts the rows outside of those that were chosen.
+OUTSIDE = Fraction(1, 3)
 
 #: Shares of a pure epsilon are larger: a share s of rho buys choices of epsilon sqrt(s), of a pure one of s alone.
 PURE_SHARE = Fraction(1, 8)
@@ -82,7 +85,7 @@ def describe(
 
 
 def _bounded(program: Program, needs: Needs) -> dict[str, Attribute]:
-    """Low and high of each column, in three choices an end, as one step a stage."""
+    """Low and high of each column: three choices an end, one step a stage; then moved out to where rows are seen."""
     if not needs.numbers:
         return {}
     version = program.version
@@ -93,24 +96,15 @@ def _bounded(program: Program, needs: Needs) -> dict[str, Attribute]:
         # Every choice of the stage gets the same share; `stage_price` divides what a column gets over its choices.
         found_at = [stage_price(version, plan, [each], share=epsilon * STAGES * len(each.wanted)) for each in found]
         found = [after_stage([each], program.run(priced))[0] for each, priced in zip(found, found_at, strict=True)]
-    attributes = {}
-    for search in found:
-        assert search.low is not None and search.high is not None
-        attributes[search.column.name] = opened(search.column, *outward(search.column, search.low, search.high))
-    return attributes
+    share = needs.each(pure=program.is_pure) * len(needs.numbers) * OUTSIDE
+    bounds = moved_out(program, [Outside.of(search) for search in found], share=share)
+    return {search.column.name: opened(search.column, *own) for search, own in zip(found, bounds, strict=True)}
 
 
 def choice_epsilon(program: Program, needs: Needs) -> Fraction:
     """The epsilon of each choice of an end: all choices have the same."""
     choices = STAGES * sum(len(_open_ends(program.version, name)) for name in needs.numbers)
-    return program.choice(needs.each(pure=program.is_pure) * len(needs.numbers) / choices)
-
-
-def doubtful(program: Program, needs: Needs, rows: float) -> tuple[str, ...]:
-    """The columns whose bounds were bought with too little for so many rows, by a noisy count, and are too narrow."""
-    if not needs.numbers or ENOUGH / choice_epsilon(program, needs) <= 2 * rows:
-        return ()
-    return needs.numbers
+    return program.choice(needs.each(pure=program.is_pure) * len(needs.numbers) * (1 - OUTSIDE) / choices)
 
 
 def _open_ends(version: Version, name: str) -> tuple[End, ...]:

@@ -49,6 +49,7 @@ def written(model: Model, arrays: Arrays) -> dict[str, Any]:
                 "attributes": list(measured.attributes),
                 "values": arrays.put(measured.values),
                 "variance": arrays.put(measured.variance),
+                **({} if measured.variances is None else {"variances": arrays.put(measured.variances)}),
             }
             for measured in model.measured
         ],
@@ -95,6 +96,7 @@ def _card_data(card: Card) -> dict[str, Any]:
         "because": card.because,
         "warnings": list(card.warnings),
         "doubtful": list(card.doubtful),
+        "outside": dict(card.outside),
     }
 
 
@@ -113,6 +115,7 @@ def _card_of(data: dict[str, Any]) -> Card:
         because=text_of(data["because"]),
         warnings=tuple(text_of(warning) for warning in data["warnings"]),
         doubtful=tuple(text_of(name) for name in data["doubtful"]),
+        outside={text_of(name): _finite(rows) for name, rows in data.get("outside", {}).items()},
     )
 
 
@@ -196,7 +199,10 @@ def _measured_of(data: dict[str, Any], sizes: tuple[int, ...], arrays: Arrays) -
     axes = _axes(data, sizes)
     (variance,) = arrays.floats(data["variance"])
     return Measured(
-        attributes=axes, values=_shaped(arrays.floats(data["values"]), sizes, axes), variance=float(variance)
+        attributes=axes,
+        values=_shaped(arrays.floats(data["values"]), sizes, axes),
+        variance=float(variance),
+        variances=_shaped(arrays.floats(data["variances"]), sizes, axes) if "variances" in data else None,
     )
 
 

@@ -18,7 +18,7 @@ MOST_TABLES = 400
 NAMED = 6
 
 _SIZES = {1: "single columns", 2: "pairs", 3: "threes"}
-_VERDICTS = {"good": "good", "partly": "partly", "poor": "poor", "unknown": "not measured"}
+_VERDICTS = {"good": "good", "partly": "partly", "poor": "poor", "unknown": "unknown"}
 
 
 def face(model: Model) -> Iterator[str]:

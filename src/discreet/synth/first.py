@@ -16,26 +16,40 @@ from discreet.inference.facts import Measured
 from discreet.program import Program
 from discreet.synth.attribute import Attribute
 
-#: A value whose noisy count is below so many standard deviations is kept with the other rare ones.
-RARE = 3.0
+#: A value whose noisy count is below so many standard deviations is kept with the other rare ones; more where there
+#: are many values (`rare_below`).
+RARE = 2.0
 
 #: Bins aim at this many for a column, fewer where noise would drown them.
 MOST_BINS = 32
 
+#: This part of what a histogram costs decides about its cells, by noise of its own: what is merged by the noise that is
+#: then summed comes out too small, and what is left too large.
+DECIDING = Fraction(1, 4)
+
+#: From so many standard deviations above what is rare on there was nothing to decide: then both parts count.
+CLEAR = 3.0
 
 #: At an absurd epsilon noise is 0 to the last float; nothing divides by it.
 LEAST_VARIANCE = 1e-9
 
+#: In standard deviations of either noise: a limit that the truth is below with 95% confidence or more.
+LIMIT = 2.12
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class First:
-    """What the histograms told: attributes with their cells, the table cut by them, and about how many rows."""
+    """What the histograms told: attributes with their cells, the table cut by them, and about how many rows.
+
+    `outside`: for each attribute the most rows that lie outside its ends, with 95% confidence; 0 where none can.
+    """
 
     attributes: tuple[Attribute, ...]
     cut: Cut
     measured: tuple[Measured, ...]
     total: float
     total_sd: float
+    outside: tuple[float, ...]
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -54,7 +68,7 @@ def first(
 
     Where there are `few` rows, which the noisy histograms tell, they are measured once more with `more`.
     """
-    cut = program.cut(tuple(attribute.axis() for attribute in attributes))
+    cut = program.cut(tuple(attribute.axis(outside=True) for attribute in attributes))
     noisy = _histograms(program, cut, attributes, share)
     if more and few(_total(noisy)[0]):
         noisy = [
@@ -65,7 +79,7 @@ def first(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Histogram:
-    """Noisy counts of a column's fine cells, and their variance."""
+    """Noisy counts of a column's cells, and their variance."""
 
     values: NDArray[np.float64]
     variance: float
@@ -81,14 +95,31 @@ class Histogram:
         return Histogram(values=mean, variance=self.variance * other.variance / total)
 
 
-def _histograms(program: Program, cut: Cut, attributes: Sequence[Attribute], share: Fraction) -> list[Histogram]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """Two histograms of one column by independent noise: one to decide about its cells, one for their counts."""
+
+    deciding: Histogram
+    counting: Histogram
+
+    @property
+    def both(self) -> Histogram:
+        return self.deciding.with_(self.counting)
+
+    def with_(self, other: Pair) -> Pair:
+        """Each with its like."""
+        return Pair(deciding=self.deciding.with_(other.deciding), counting=self.counting.with_(other.counting))
+
+
+def _histograms(program: Program, cut: Cut, attributes: Sequence[Attribute], share: Fraction) -> list[Pair]:
     parts = shares(program.event, [attribute.fine for attribute in attributes], share)
-    laws = [program.law(part) for part in parts]
-    noisy = cut.measure([(place,) for place in range(len(attributes))], laws)
-    return [
+    laws = [program.law(part * own) for part in parts for own in (DECIDING, 1 - DECIDING)]
+    noisy = cut.measure([(place,) for place in range(len(attributes)) for _ in range(2)], laws)
+    found = [
         Histogram(values=values.astype(np.float64), variance=max(float(law.variance()), LEAST_VARIANCE))
         for values, law in zip(noisy, laws, strict=True)
     ]
+    return [Pair(deciding=one, counting=other) for one, other in zip(found[::2], found[1::2], strict=True)]
 
 
 def shares(event: Reserved, sizes: Sequence[int], share: Fraction) -> list[Fraction]:
@@ -102,46 +133,103 @@ def shares(event: Reserved, sizes: Sequence[int], share: Fraction) -> list[Fract
     return [share * weight / sum(weights) for weight in weights]
 
 
-def grouped(attributes: Sequence[Attribute], cut: Cut, noisy: Sequence[Histogram]) -> First:
+def grouped(attributes: Sequence[Attribute], cut: Cut, noisy: Sequence[Pair]) -> First:
     """Cells of the model from noisy histograms. Post-processing."""
     total, total_sd = _total(noisy)
-    found, measured = [], []
+    found, measured, counted, outside = [], [], [], []
     for place, (attribute, own) in enumerate(zip(attributes, noisy, strict=True)):
-        groups = bins(attribute, own.values, own.sd, total) if attribute.binned else merged_rare(own.values, own.sd)
+        fine, held = attribute.fine_of_counted(), _held(attribute, own.deciding)
+        deciding = np.bincount(fine[held], weights=own.deciding.values[held]).astype(np.float64)
+        groups, clear = decided(attribute, deciding, own.deciding.sd, total)
         groups = split(groups, attribute.apart)
-        found.append(attribute.regrouped(groups, np.maximum(own.values, 0)))
-        measured.append(summed(place, groups, own, total, total_sd))
-    groups_of = tuple(attribute.groups for attribute in found)
+        weights = np.bincount(fine[held], weights=own.both.values[held])
+        found.append(attribute.regrouped(groups, np.maximum(weights, 0)))
+        counted.append(groups[fine])
+        values = np.where(clear[fine], own.both.values, own.counting.values)
+        variances = np.where(clear[fine], own.both.variance, own.counting.variance)
+        measured.append(summed(place, counted[-1][held], values[held], variances[held], total=total, total_sd=total_sd))
+        outside.append(_most_outside(attribute, own.both))
     return First(
-        attributes=tuple(found), cut=cut.merged(groups_of), measured=tuple(measured), total=total, total_sd=total_sd
+        attributes=tuple(found),
+        cut=cut.merged(tuple(counted)),
+        measured=tuple(measured),
+        total=total,
+        total_sd=total_sd,
+        outside=tuple(outside),
     )
 
 
-def summed(place: int, groups: NDArray[np.int64], own: Histogram, total: float, total_sd: float) -> Measured:
+def _held(attribute: Attribute, deciding: Histogram) -> NDArray[np.bool_]:
+    """Which counted cells make up the histogram: not those outside open ends that seem to hold nobody."""
+    held = np.ones(len(deciding.values), dtype=np.bool_)
+    if attribute.open:
+        outer = [0, len(attribute.edges)]
+        held[outer] = deciding.values[outer] > RARE * deciding.sd
+    return held
+
+
+def _most_outside(attribute: Attribute, own: Histogram) -> float:
+    """A limit that the number of rows outside open ends is below: they were counted apart."""
+    if not attribute.open:
+        return 0.0
+    above = len(attribute.edges)
+    return max(0.0, float(own.values[0] + own.values[above]) + LIMIT * math.sqrt(2) * own.sd)
+
+
+def summed(
+    place: int,
+    groups: NDArray[np.int64],
+    values: NDArray[np.float64],
+    variances: NDArray[np.float64],
+    *,
+    total: float,
+    total_sd: float,
+) -> Measured:
     """A histogram on the model's cells, which sums to the total.
 
     A cell of many fine ones has the noise of all of them. Inference knows one variance a marginal, and would share out
     over all cells alike what its sum is away from the total; so that is shared out here, in proportion to variances,
-    which is the least-squares answer. What noise is left of cell g, of k_g fine ones of K, has the variance
-    v k_g (1 - k_g / K), and its part of the total's own; the marginal gets the mean of that over its cells.
+    which is the least-squares answer. What noise is left of cell g, of variance v_g of V in all, has the variance
+    v_g (1 - v_g / V), and its part of the total's own; inference gets the mean of that over the cells.
     """
-    parts = np.bincount(groups) / len(groups)
-    values = np.bincount(groups, weights=own.values) + (total - own.values.sum()) * parts
-    variances = own.variance * len(groups) * parts * (1 - parts) + (total_sd * parts) ** 2
-    return Measured(attributes=(place,), values=values, variance=max(float(variances.mean()), LEAST_VARIANCE))
+    own = np.bincount(groups, weights=variances)
+    parts = own / own.sum()
+    counts = np.bincount(groups, weights=values).astype(np.float64)
+    counts += (total - counts.sum()) * parts
+    left = np.maximum(own * (1 - parts) + (total_sd * parts) ** 2, LEAST_VARIANCE)
+    return Measured(attributes=(place,), values=counts, variance=float(left.mean()), variances=left)
 
 
-def _total(noisy: Sequence[Histogram]) -> tuple[float, float]:
+def _total(noisy: Sequence[Pair]) -> tuple[float, float]:
     """The number of rows: the mean of the histograms' sums by inverse variance, at least 1; and how uncertain it is."""
-    precisions = [1 / (own.variance * len(own.values)) for own in noisy]
+    histograms = [own.both for own in noisy]
+    precisions = [1 / (own.variance * len(own.values)) for own in histograms]
     whole = math.fsum(precisions)
-    mean = math.fsum(part * float(own.values.sum()) for part, own in zip(precisions, noisy, strict=True)) / whole
+    mean = math.fsum(part * float(own.values.sum()) for part, own in zip(precisions, histograms, strict=True)) / whole
     return max(1.0, mean), 1 / math.sqrt(whole)
+
+
+def decided(
+    attribute: Attribute, values: NDArray[np.float64], sd: float, total: float
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """The model's cell of each fine cell, and which fine cells are clear: their own noise decided nothing."""
+    if attribute.binned and len(attribute.edges) - 1 > MOST_BINS:
+        return bins(attribute, values, sd, total)
+    return merged_rare(values, sd), values >= rare_below(len(values), sd) + CLEAR * sd
+
+
+def rare_below(cells: int, sd: float) -> float:
+    """Below this a noisy count of so many cells says little: noise alone lifts about one of them so far.
+
+    >>> [round(rare_below(cells, 1.0), 2) for cells in (1, 10, 1000)]
+    [2.0, 2.15, 3.72]
+    """
+    return max(RARE, math.sqrt(2 * math.log(cells))) * sd
 
 
 def merged_rare(values: NDArray[np.float64], sd: float) -> NDArray[np.int64]:
     """Cells whose noisy count says little share one cell of the model, where they are at least two."""
-    rare = values < RARE * sd
+    rare = values < rare_below(len(values), sd)
     if rare.sum() < 2:
         return np.arange(len(values))
     groups = np.cumsum(~rare) - 1
@@ -158,13 +246,17 @@ def split(groups: NDArray[np.int64], apart: NDArray[np.int64]) -> NDArray[np.int
     return found
 
 
-def bins(attribute: Attribute, values: NDArray[np.float64], sd: float, total: float) -> NDArray[np.int64]:
-    """Bins of even fine cells: of about equal numbers of rows where the noise allows it, else of equal width."""
+def bins(
+    attribute: Attribute, values: NDArray[np.float64], sd: float, total: float
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Bins of even fine cells: of about equal numbers of rows where the noise allows it, else of equal width.
+
+    And which fine cells are clear: those whose noise did not draw the bins.
+    """
     cells = len(attribute.edges) - 1
-    if cells <= MOST_BINS:
-        return merged_rare(values, sd)
     noise = RARE * sd * math.sqrt(cells / MOST_BINS)
-    if total / MOST_BINS <= noise:
+    even = total / MOST_BINS <= noise
+    if even:
         count = max(2, min(MOST_BINS, int(total / (RARE * sd * math.sqrt(cells)) + 1)))
         groups = np.arange(cells) * count // cells
     else:
@@ -172,4 +264,7 @@ def bins(attribute: Attribute, values: NDArray[np.float64], sd: float, total: fl
         levels = filled - np.maximum(values[:cells], 0) / 2
         groups = np.minimum((levels * MOST_BINS / max(filled[-1], 1e-9)).astype(np.int64), MOST_BINS - 1)
         groups = np.unique(groups, return_inverse=True)[1]
-    return np.append(groups, groups[-1] + 1) if attribute.null else groups
+    groups = np.append(groups, groups[-1] + 1) if attribute.null else groups
+    clear = np.full(len(groups), even)
+    clear[cells:] = True
+    return groups, clear

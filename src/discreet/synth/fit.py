@@ -22,7 +22,7 @@ from discreet.schema.schema import closest
 from discreet.sql.catalog import PublicTable
 from discreet.synth.attribute import Attribute, attribute_of
 from discreet.synth.choosing import Choice, chosen
-from discreet.synth.describe import Needs, describe, doubtful, is_unworded, needs_of
+from discreet.synth.describe import Needs, describe, is_unworded, needs_of
 from discreet.synth.ends import reaching, refuse_contradiction, told_by_totals
 from discreet.synth.fitting import Fit, Progress, Task, silent
 from discreet.synth.kinds import KINDS
@@ -34,6 +34,9 @@ from discreet.synth.wanted import Wanted
 
 #: Such a part of delta finds the values of text columns; the rest converts rho.
 KEYS_PART = Fraction(1, 20)
+
+#: Where more than this share of the rows may lie outside bought bounds, nothing about the column is relied on.
+MOST_OUTSIDE = 0.05
 
 #: Noise of a standard deviation beyond this is not drawn.
 MOST_NOISE = 5e11
@@ -90,13 +93,15 @@ def synthesize(
         progress=progress,
     )
     made = KINDS[choice.kind](task)
-    doubted = doubtful(program, needs, made.total)
+    outside = _outside(made, needs)
+    doubted = tuple(name for name, rows in outside.items() if rows > MOST_OUTSIDE * made.total)
     model = Model(
         card=replace(
             _card(choice, wanted, event, program, version, delta=_delta(guarantee, wanted)),
             repeat=known,
             doubtful=doubted,
-            warnings=(*choice.warnings, *_doubts(doubted, made), *_described(columns, attributes, needs, version)),
+            outside=outside,
+            warnings=(*choice.warnings, *_doubts(doubted), *_described(columns, attributes, needs, version)),
         ),
         columns=shown(columns, order),
         attributes=made.attributes,
@@ -181,12 +186,19 @@ def reservation(guarantee: Guarantee, wanted: Wanted, *, texts: bool) -> Reserve
     return Reserved(epsilon=None, rho=rho, delta=keys)
 
 
-def _doubts(doubted: Sequence[str], made: Fit) -> Iterator[str]:
-    """The loudest of warnings: what comes out of these columns is cut off. `made.total` is noisy."""
+def _outside(made: Fit, needs: Needs) -> dict[str, float]:
+    """For each column with bought bounds the most rows that lie outside of them, from noisy counts."""
+    limits = zip(made.attributes, made.outside, strict=True)
+    return {attribute.name: rows for attribute, rows in limits if attribute.name in needs.numbers}
+
+
+def _doubts(doubted: Sequence[str]) -> Iterator[str]:
+    """The loudest of warnings: what comes out of these columns may be cut off."""
     if doubted:
         yield (
-            f"too little was left to find bounds of {', '.join(doubted)} in about {round(made.total):,} rows: they "
-            "come out far too narrow; declare low and high, or give the table a delta, or a larger epsilon"
+            f"the bounds of {', '.join(doubted)} may be too narrow: they were bought, and noise does not rule out that "
+            f"more than {MOST_OUTSIDE:.0%} of the rows lie outside; declare low and high, give the table a delta, or "
+            "use a larger epsilon"
         )
 
 

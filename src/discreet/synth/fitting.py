@@ -99,6 +99,7 @@ class Fit:
     fitted: Fitted
     total: float
     total_sd: float
+    outside: tuple[float, ...]
 
 
 def fitted(task: Task, told: First, measured: Sequence[Measured], *, start: Fitted | None = None) -> Fit:
@@ -116,7 +117,12 @@ def fitted(task: Task, told: First, measured: Sequence[Measured], *, start: Fitt
         tolerance=TOLERANCE,
     )
     return Fit(
-        attributes=told.attributes, measured=tuple(measured), fitted=found, total=limits.total, total_sd=told.total_sd
+        attributes=told.attributes,
+        measured=tuple(measured),
+        fitted=found,
+        total=limits.total,
+        total_sd=told.total_sd,
+        outside=told.outside,
     )
 
 

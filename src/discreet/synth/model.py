@@ -42,7 +42,8 @@ class Card:
     """Where a model comes from and what it cost.
 
     `shares`: how the guarantee was split, by what it went to. `repeat`: the fit was there already and is free now.
-    `doubtful`: columns whose bounds were bought with too little, so that nothing about them can be relied on.
+    `outside`: for each column with bought bounds the most rows that lie outside of them, with 95% confidence.
+    `doubtful`: columns for which these are so many that nothing about them can be relied on.
     """
 
     kind: str
@@ -59,6 +60,7 @@ class Card:
     warnings: tuple[str, ...] = ()
     repeat: bool = False
     doubtful: tuple[str, ...] = ()
+    outside: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

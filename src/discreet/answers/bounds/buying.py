@@ -68,7 +68,8 @@ def buy(wanted: Wishes, terms: Terms, *, version: Version, guarantee: Guarantee,
     purse = Purse(curator=curator, version=version, guarantee=guarantee, text=text)
     errand = _Errand(wanted=wanted, terms=terms, version=version, purse=purse)
     limit = errand.limit()
-    ends = errand.ends()
+    chosen = errand.ends()
+    ends = [search.parted() for search in chosen]
     values = errand.values()
     standing = curator.ledger.standing(version.population)
     columns = {search.column.name: _end_settings(search) for search in ends}
@@ -84,7 +85,7 @@ def buy(wanted: Wishes, terms: Terms, *, version: Version, guarantee: Guarantee,
         spent=spending(standing.spent),
         remaining=spending(standing.remaining),
         releases=tuple(purse.releases),
-        warnings=tuple(_warnings(errand, ends, values)),
+        warnings=tuple(_warnings(errand, chosen, values)),
     )
 
 
@@ -182,9 +183,10 @@ def _warnings(errand: _Errand, ends: Sequence[Search], values: Mapping[str, Foun
             f"bounds found so are good from about {int(needed):,} {unit} on; with fewer they come out too narrow"
         )
     for search in ends:
-        if search.low == search.high:
+        if search.is_one_value:
             told.append(
-                f"the bounds of {search.column.name!r} are one value: too little data for this epsilon, perhaps"
+                f"the bounds of {search.column.name!r} came out as one value and were set one step apart: this epsilon "
+                "may be too small to see the others"
             )
     return [*told, *(line for name, found in values.items() for line in _hidden(name, found, unit))]
 

@@ -45,8 +45,12 @@ BEYOND = Fraction(1, 200)
 #: where it was looked for; and there must be rows enough to outweigh this.
 DISLIKE = 32
 
-#: In the first stage, how much each power of two is disliked more than the one before it; and all of them beside
-#: where they start from: a column that is nowhere negative shall not become so by chance.
+#: How much a candidate is disliked beside the one before it, at most, in nats: where there are few candidates (codes
+#: 0 and 1), an end that is a value too far costs little, and one that is too near loses a value.
+MOST_STEP = Fraction(1, 2)
+
+#: In the first stage, how much each power of two is disliked more than the one before it; and all below 0 beside 0:
+#: a column that is nowhere negative shall not become so by chance.
 OCTAVE = 1
 RELUCTANCE = 4
 
@@ -113,9 +117,10 @@ class Search:
         """The choice of one end."""
         size = len(self.candidates(end))
         if self.low is None:
-            dislikes = [Fraction(0), *(Fraction(RELUCTANCE + OCTAVE * place) for place in range(1, size))]
+            reluctance = RELUCTANCE if end == "low" and self.column.high is None else 0
+            dislikes = [Fraction(0), *(Fraction(reluctance + OCTAVE * place) for place in range(1, size))]
         else:
-            dislikes = [Fraction(DISLIKE * place, size) for place in range(size)]
+            dislikes = [min(MOST_STEP, Fraction(DISLIKE, size)) * place for place in range(size)]
         return RankChoice(
             dislikes=tuple(dislikes),
             fraction=BEYOND,
@@ -124,6 +129,19 @@ class Search:
             epsilon=epsilon,
             descending=end == "low",
         )
+
+    @property
+    def is_one_value(self) -> bool:
+        """Whether both ends are the same: no rows elsewhere, or too few to outweigh the noise."""
+        return self.low is not None and self.low == self.high
+
+    def parted(self) -> Search:
+        """The search with ends that are never the same: which of the two is the case cannot be known from here."""
+        if not self.is_one_value:
+            return self
+        assert self.low is not None and self.high is not None
+        upward = "high" in self.wanted and self.high < last_code(self.column)
+        return replace(self, high=self.high + 1) if upward else replace(self, low=self.low - 1)
 
     def narrowed(self, chosen: Mapping[End, int]) -> Search:
         """The search after its next choices, given by bin. Ends that cross, for want of rows, change places."""

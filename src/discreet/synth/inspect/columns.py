@@ -52,7 +52,9 @@ def _histogram(evidence: Evidence, place: int, attribute: Attribute) -> Histogra
         labels=attribute.labels(),
         counts=tuple(counts.tolist()),
         noisy_counts=None if told is None else tuple(told.values.tolist()),
-        plus_minus=None if told is None else tuple((evidence.widths * np.sqrt(told.variances)).tolist()),
+        plus_minus=None
+        if told is None
+        else tuple((evidence.widths * np.sqrt(told.variances) + evidence.outside[place]).tolist()),
         null_share=_null_share(attribute, counts / max(evidence.total, 1e-9)) if attribute.null else None,
         order=reading_order(attribute),
         spans=tuple(_span(attribute, cell) for cell in range(attribute.size)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -14,29 +15,53 @@ from discreet.synth.inspect.evidence import Evidence, names_of
 #: Pairs of more cells are not looked at.
 MOST_CELLS = 2**22
 
+#: A column varies if the rows outside its most common cell are more than so many standard deviations of their noise.
+CLEAR = 3.0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dependence:
     """Two columns: 0 where they are independent in the model, 1 where one decides the other.
 
     `measured`: the two were measured together. Else the model's dependence comes through other columns, and the true
-    one may be larger. `strength` is None where the pair is too large to be looked at.
+    one may be larger. `strength` is None where the pair is too large to be looked at, or where a column may well have
+    one value alone: its entropy is below the noise, and any share of it would be a share of noise. `constant`: those.
     """
 
     columns: tuple[str, ...]
     strength: float | None
     measured: bool
+    constant: tuple[str, ...] = ()
 
 
 def dependences(evidence: Evidence) -> tuple[Dependence, ...]:
     """All pairs of columns, in the table's order."""
     pairs = list(combinations(range(len(evidence.sizes)), 2))
-    small = [pair for pair in pairs if cells_of(evidence.sizes, pair) <= MOST_CELLS]
+    constant = {place for place in range(len(evidence.sizes)) if not varies(evidence, place)}
+    small = [pair for pair in pairs if cells_of(evidence.sizes, pair) <= MOST_CELLS and not constant & set(pair)]
     found = {own: strength(table) for own, table in projections(evidence.model.calibrated, small)}
     return tuple(
-        Dependence(columns=names_of(evidence.model, pair), strength=found.get(pair), measured=evidence.measured(pair))
+        Dependence(
+            columns=names_of(evidence.model, pair),
+            strength=found.get(pair),
+            measured=evidence.measured(pair),
+            constant=names_of(evidence.model, [place for place in pair if place in constant]),
+        )
         for pair in pairs
     )
+
+
+def varies(evidence: Evidence, place: int) -> bool:
+    """Whether a column has more than one value beyond doubt: rows outside its most common cell, against their noise.
+
+    What was never measured is the model's own guess, which has no noise.
+    """
+    told = evidence.told((place,))
+    if told is None or evidence.public((place,)):
+        return int((evidence.bounds((place,)).model > 0.5).sum()) > 1
+    common = int(told.values.argmax())
+    noise = math.sqrt(float(told.variances[common])) + evidence.total_sd
+    return evidence.total - float(told.values[common]) > CLEAR * noise
 
 
 def strength(table: Table) -> float:

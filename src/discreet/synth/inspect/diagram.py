@@ -33,12 +33,12 @@ def heatmap(columns: Sequence[str], pairs: Sequence[Dependence]) -> str:
 def _square(pair: Dependence, x: float, y: float, side: float) -> str:
     strength = pair.strength or 0.0
     known = "measured together" if pair.measured else "never measured together"
-    told = "too large to be looked at" if pair.strength is None else f"{strength:.2f}"
+    told = _told(pair)
     framed = "held" if pair.measured else "frame"
     inner = side - 2
     number = (
         f'<text x="{x + side / 2:.1f}" y="{y + side / 2 + 3:.1f}" text-anchor="middle" style="font-size:9px">'
-        f"{strength:.2f}</text>"
+        f"{'–' if pair.strength is None else f'{strength:.2f}'}</text>"
         if side >= 24
         else ""
     )
@@ -48,6 +48,12 @@ def _square(pair: Dependence, x: float, y: float, side: float) -> str:
         f'fill-opacity="{0.8 * strength**0.5:.3f}"/>'
         f'<rect class="{framed}" x="{x + 1:.1f}" y="{y + 1:.1f}" width="{inner:.1f}" height="{inner:.1f}"/>{number}</g>'
     )
+
+
+def _told(pair: Dependence) -> str:
+    if pair.constant:
+        return f"not shown, because {' and '.join(map(safe, pair.constant))} may have one value alone"
+    return "too large to be looked at" if pair.strength is None else f"{pair.strength:.2f}"
 
 
 def network(columns: Sequence[str], sets: Sequence[tuple[str, ...]], pairs: Sequence[Dependence]) -> str:

@@ -38,6 +38,8 @@ def equally_wide(of: Histogram) -> bool:
         for count, span in zip(of.counts, of.spans, strict=True)
         if span
     ]
+    if not runs:  # all values were merged as rare ones
+        return False
     dense = sorted(density for density, _ in runs)
     widths = [width for _, width in runs]
     return max(widths) > MOST_RATIO * min(widths) or (

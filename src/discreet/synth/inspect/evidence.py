@@ -80,6 +80,7 @@ class Evidence:
         known = model.constraints
         self.total_sd = 0.0 if known.totals or known.rows is not None else model.total_sd
         self.widths = LAPLACE if is_laplace(model) else GAUSSIAN
+        self.outside = [_outside(model, place) for place in range(len(self.sizes))]
         self._told: dict[Axes, Told | None] = {}
         self._bounds: dict[Axes, Bounds] = {}
 
@@ -119,7 +120,7 @@ class Evidence:
         weighted, precision = np.zeros(()), np.zeros(())
         for each in self.model.measured:
             if set(own) <= set(each.attributes):
-                variances = summed(np.broadcast_to(each.variance, each.values.shape), each.attributes, own)
+                variances = summed(each.cell_variances, each.attributes, own)
                 weighted = weighted + summed(each.values, each.attributes, own) / variances
                 precision = precision + 1 / variances
         return Told(values=weighted / precision, variances=1 / precision) if precision.ndim or precision > 0 else None
@@ -136,13 +137,13 @@ class Evidence:
         elif self.public(own):
             found = Bounds(model=model, low=model, high=model, measured=True)
         else:
-            found = self._from_parts(own, model) if told is None else self._from_noise(model, told)
+            found = self._from_parts(own, model) if told is None else self._from_noise(own, model, told)
         if model.size <= _KEPT_CELLS:
             self._bounds[own] = found
         return found
 
-    def _from_noise(self, model: Table, told: Told) -> Bounds:
-        """The model, give or take its noise.
+    def _from_noise(self, own: Axes, model: Table, told: Told) -> Bounds:
+        """The model, give or take its noise, and rows outside bought bounds, which the cells at the ends may hold.
 
         The fit is a projection onto what is possible, which the truth is too, so the model is as a rule nearer to the
         truth than the measurement is. Where it stands further from the measurement than noise explains (cells that
@@ -150,6 +151,8 @@ class Evidence:
         """
         noise = self.widths * np.sqrt(told.variances)
         width = np.maximum(noise, np.abs(model - told.values))
+        for place in own:
+            width = width + _over(self.outside[place], (place,), own)
         return Bounds(model=model, low=np.maximum(model - width, 0), high=model + width, measured=True)
 
     def _from_parts(self, own: Axes, model: Table) -> Bounds:
@@ -197,8 +200,17 @@ class Evidence:
             return own, math.inf
         inside = self.widths * math.sqrt(told.variances[chosen].sum())
         outside = self.widths * (math.sqrt(told.variances[~chosen].sum()) + self.total_sd)
-        # Where the model was pushed off by more than noise: as in `_from_noise`.
-        return own, max(min(inside, outside), abs(own - float(told.values[chosen].sum())))
+        # Where the model was pushed off by more than noise, and where rows lie outside: as in `_from_noise`.
+        width = max(min(inside, outside), abs(own - float(told.values[chosen].sum())))
+        return own, width + float(self.outside[place][chosen].max(initial=0.0))
+
+
+def _outside(model: Model, place: int) -> Table:
+    """For each cell of a column the most rows in it that lie outside bought bounds: where it is at one of the ends."""
+    attribute, found = model.attributes[place], np.zeros(model.attributes[place].size)
+    ends = attribute.groups[[0, len(attribute.edges) - 2]]
+    found[ends] = model.card.outside.get(attribute.name, 0.0)
+    return found
 
 
 def _over(table: Table, axes: Axes, own: Axes) -> Table:

@@ -35,7 +35,8 @@ counts, and partly good if half of them do. Percentages are the shares of rows i
 {_nothing(judged, "good", "partly")}</div>
 <div><h3 class="second">Do not rely on</h3>
 {_group("Too thin against the noise", _of(judged, "poor"))}
-{_group("Never measured together: what the model says is a guess from other tables", _of(judged, "unknown"))}
+{_group("Bought bounds that may be too narrow: rows may lie outside", _unknown(judged, measured=True))}
+{_group("Never measured together: what the model says is a guess from other tables", _unknown(judged, measured=False))}
 {_nothing(judged, "poor", "unknown")}</div>
 </div>
 <h3>Simple questions</h3>
@@ -46,6 +47,11 @@ a single value is good.</p>
 
 def _of(judged: Iterable[Marginal], verdict: Verdict) -> list[Marginal]:
     return [each for each in judged if each.verdict == verdict]
+
+
+def _unknown(judged: Iterable[Marginal], *, measured: bool) -> list[Marginal]:
+    """What nothing is claimed about, although it was measured, or because it was not."""
+    return [each for each in judged if each.verdict == "unknown" and each.measured == measured]
 
 
 def _tally(report: Report) -> str:
@@ -61,7 +67,7 @@ def _tally(report: Report) -> str:
         if passed
         else ""
     )
-    return _table(["Tables of", "good", "partly", "poor", "not measured", "in all"], rows) + note
+    return _table(["Tables of", "good", "partly", "poor", "unknown", "in all"], rows) + note
 
 
 def _group(title: str, found: Sequence[Marginal]) -> str:
@@ -133,8 +139,9 @@ def expected_errors(report: Report) -> str:
 variation). For tables that were measured it is estimated from the noise that was added. On the whole the model is
 {report.misfit:.2f} standard deviations of that noise from what was measured; about 1 or less is as it should be.</p>
 {_table(heads, rows[:SHOWN_ROWS])}{more}
-<p>{some(unknown, "other table was", "other tables were")} never measured: <strong>unknown</strong>. How far off the
-model is there depends on the data, and only a comparison that is paid for can tell.</p>"""
+<p>{some(unknown, "other table was", "other tables were")} never measured, or rest on bought bounds that may be too
+narrow: <strong>unknown</strong>. How far off the model is there depends on the data, and only a comparison that is paid
+for can tell.</p>"""
 
 
 def _row(each: Marginal) -> str:

@@ -28,12 +28,20 @@ def _tallies(report: Report) -> list[str]:
     near, confidence = percent(report.near), percent(report.confidence)
     found = [f"tables whose counts are within {near}, at {confidence}, for nine in ten of their rows:"]
     for size, words in _SIZES.items():
-        verdicts = [each.verdict for each in report.marginals.judged if len(each.columns) == size]
-        if verdicts:
-            unknown = verdicts.count("unknown")
-            rest = f"; {unknown:,} never measured, so nobody knows" if unknown else ""
-            found.append(f"  {words}: {verdicts.count('good'):,} of {len(verdicts):,}{rest}")
+        judged = [each for each in report.marginals.judged if len(each.columns) == size]
+        if judged:
+            good = sum(each.verdict == "good" for each in judged)
+            found.append(f"  {words}: {good:,} of {len(judged):,}{_unknown(judged)}")
     return found
+
+
+def _unknown(judged: list[Marginal]) -> str:
+    """How many of them nothing is claimed about, and why."""
+    unknown = [each for each in judged if each.verdict == "unknown"]
+    bought = sum(each.measured for each in unknown)
+    rest = len(unknown) - bought
+    told = f"; {bought:,} unknown, because their bounds were bought and may be too narrow" if bought else ""
+    return f"{told}; {rest:,} never measured, so nobody knows" if rest else told
 
 
 def _listed(report: Report) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
@@ -31,7 +31,7 @@ class Marginal:
 
     `near_share`: of the model's rows those in cells whose counts are expected within 5% of the truth.
     `expected_distance`: of the model's table from the real one, in total variation (the share of rows that would have
-    to move); None where the columns were never measured together, for then it cannot be known.
+    to move); None where the columns were never measured together, or bought bounds may be too narrow.
     """
 
     columns: tuple[str, ...]
@@ -70,9 +70,10 @@ def _sets(evidence: Evidence) -> Iterator[Axes]:
 def _judge(evidence: Evidence, own: Axes, table: Table) -> Marginal:
     bounds = evidence.bounds(own, np.ascontiguousarray(table))
     told = evidence.told(own)
+    doubtful = [name for name in names_of(evidence.model, own) if name in evidence.model.card.doubtful]
     share = float(table[bounds.near].sum()) / max(evidence.total, 1e-9)
-    distance = None if told is None else expected_distance(table, told, laplace=is_laplace(evidence.model))
-    verdict, why = _verdict(own, share, measured=bounds.measured)
+    distance = None if told is None or doubtful else expected_distance(table, told, laplace=is_laplace(evidence.model))
+    verdict, why = _verdict(own, share, measured=bounds.measured, doubtful=doubtful)
     return Marginal(
         columns=names_of(evidence.model, own),
         cells=table.size,
@@ -84,7 +85,9 @@ def _judge(evidence: Evidence, own: Axes, table: Table) -> Marginal:
     )
 
 
-def _verdict(own: Axes, share: float, *, measured: bool) -> tuple[Verdict, str]:
+def _verdict(own: Axes, share: float, *, measured: bool, doubtful: Sequence[str]) -> tuple[Verdict, str]:
+    if doubtful:
+        return "unknown", f"the bounds of {', '.join(doubtful)} were bought and may be too narrow"
     if share >= GOOD:
         return "good", "" if measured else "never measured together, but the single columns leave no room"
     if not measured:

@@ -27,6 +27,8 @@ over tables of a kind, between 0.7 and 1.7 times the true distance.</li>
 called good were good. Each statement is made at {confidence} by itself: of many, some are wrong.</li>
 <li><strong>Not covered.</strong> A sample of rows is rounded, on top of all this: ask the model for its tables, or draw
 more rows. Values inside one bin, and values kept together as rare, are spread by noisy weights and not judged. Sums,
-means, regressions and models trained on the data need more than good counts. What clamping, truncation of persons with
+means, regressions and models trained on the data need more than good counts. Where bounds were bought, the rows outside
+are counted with noise: as many as noise allows are added to every ± of a cell at the ends, and where they may be more
+than {near} of all rows, the column and each table with it is unknown. What clamping, truncation of persons with
 many rows, and coarse bins have changed before anything was counted is not seen here.</li>
 </ul>"""
