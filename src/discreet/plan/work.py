@@ -9,10 +9,10 @@ Guarantee: let D and D' differ by one unit. An engine that evaluates each operat
     for each row of the SELECT that names it, and takes no longer for one operator than the constants below say, takes
     at most `unit_work` nanoseconds of processor time more on D than on D'.
 Because: a unit owns at most `reach.rows` rows of each relation (plan/stability), whatever WHERE keeps of them, and
-    every expression of a SELECT is evaluated on rows of that SELECT: those after its joins, at the most. Rows never become
-    fewer by a join here, so the rows at the top of a block bound the rows at each of its nodes. A text has at most
-    MOST_TEXT characters. A public table is read or hashed at most once for each join of each step. Steps run one after
-    the other. The rest is a sum.
+    every expression of a SELECT is evaluated on rows of that SELECT: those after its joins, at the most. No join makes
+    the bound on rows smaller, so that at the top of a block bounds those at each of its nodes. A text has at most
+    MOST_TEXT characters. A public table is read or hashed at most once for each join of each step. Steps run one
+    after the other. The rest is a sum.
 
 The constants are measured on DuckDB, PostgreSQL and Spark by benchmarks/bench_work.py; each is the slowest engine's,
 rounded up. What one unit changes in others' work (a page that is read or skipped, caches, memory) is not in it:
@@ -66,6 +66,10 @@ MOST_ALONE = 1_000
 CHARACTER_NS = 5
 LETTER_NS = 100
 
+#: What the first row costs: to make room for groups, or for the values of one count(DISTINCT …).
+GROUPS_NS = 1_000_000
+DISTINCT_NS = 3_000_000
+
 #: A row of a public table that is read, or entered into a hash table.
 PUBLIC_NS = 150
 
@@ -77,21 +81,39 @@ _GROUP = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """Work on one row, or of anything: operators, and nanoseconds spent on the characters of texts."""
+    """Work on one row: operators, characters that are searched or copied, letters that are changed by a table.
+
+    On the first row alone: rooms made for groups, and for the values of a count(DISTINCT …).
+    """
 
     operators: int = 0
-    text_ns: int = 0
+    characters: int = 0
+    letters: int = 0
+    groups: int = 0
+    distincts: int = 0
 
     def __add__(self, other: Work) -> Work:
-        return Work(operators=self.operators + other.operators, text_ns=self.text_ns + other.text_ns)
+        return Work(
+            operators=self.operators + other.operators,
+            characters=self.characters + other.characters,
+            letters=self.letters + other.letters,
+            groups=self.groups + other.groups,
+            distincts=self.distincts + other.distincts,
+        )
 
     def times(self, number: int) -> Work:
-        """So many times as much."""
-        return Work(operators=self.operators * number, text_ns=self.text_ns * number)
+        """The same, so many times over on each row."""
+        return sum([self] * number, Work())
 
     def on(self, rows: int) -> int:
         """Nanoseconds on so many rows."""
-        return rows * (self.operators * ROW_NS + self.text_ns) + min(rows, MOST_ALONE) * self.operators * ALONE_NS
+        row = self.operators * ROW_NS + self.characters * CHARACTER_NS + self.letters * LETTER_NS
+        alone = min(rows, MOST_ALONE) * self.operators * ALONE_NS
+        return rows * row + alone + self.groups * GROUPS_NS + self.distincts * DISTINCT_NS
+
+
+#: To bring out a row's group, and to make room for groups.
+_GROUPED = Work(operators=_GROUP, groups=1)
 
 
 def total(parts: Iterable[Work]) -> Work:
@@ -104,32 +126,31 @@ def expression_work(expression: Expression) -> Work:
 
     `size` counts operators as the SQL has them, an operand that is written twice twice over.
     """
-    return Work(operators=expression.size, text_ns=0) + _inside(expression)
+    return Work(operators=expression.size) + _inside(expression)
 
 
 def _inside(node: Expression) -> Work:
     """What `size` leaves out: the characters of texts, and the conditions of CASE in full."""
-    found = Work(text_ns=_text_ns(node))
+    found = _text_work(node)
     for part in children(node):
         found += predicate_work(part) if isinstance(part, Predicate) else _inside(part)
     return found.times(node.copies) if isinstance(node, Over) else found
 
 
-def _text_ns(node: Expression) -> int:
-    """What one operator spends on the characters of its text."""
+def _text_work(node: Expression) -> Work:
+    """What one operator does with the characters of its text: a pattern is tried at each of them."""
     match node:
         case Lower() | Upper():
-            return MOST_TEXT * LETTER_NS
+            return Work(letters=MOST_TEXT)
         case Like(pattern=written):
-            pieces = pattern.tokens(written, escape="\\") or []
-            longest = max(len(run) for run in pattern.runs(pieces))
-            return MOST_TEXT * (1 + longest) * CHARACTER_NS
+            parts = pattern.runs(pattern.tokens(written, escape="\\") or [])
+            return Work(characters=MOST_TEXT * (1 + max(len(part) for part in parts)))
         case Trim(characters=characters):
-            return MOST_TEXT * (1 + len(characters)) * CHARACTER_NS
+            return Work(characters=MOST_TEXT * (1 + len(characters)))
         case TextCode() | Substr() | Length():
-            return MOST_TEXT * CHARACTER_NS
+            return Work(characters=MOST_TEXT)
         case _:
-            return 0
+            return Work()
 
 
 def predicate_work(predicate: Predicate) -> Work:
@@ -162,10 +183,10 @@ def _statistic_work(statistic: Statistic | Inner, others: int) -> Work:
         case Rows():
             return found
         case Persons():
-            return found + Work(operators=_REMEMBER)
+            return found + Work(operators=_REMEMBER, distincts=1)
         case Distinct(of=of):
-            text = MOST_TEXT * CHARACTER_NS if isinstance(of, Words) else 0
-            return found + expression_work(of) + Work(operators=_REMEMBER, text_ns=text)
+            text = MOST_TEXT if isinstance(of, Words) else 0
+            return found + expression_work(of) + Work(operators=_REMEMBER, characters=text, distincts=1)
         case Sum(of=of) | Mean(of=of):
             return found + expression_work(of).times(2)
         case _:
@@ -174,10 +195,7 @@ def _statistic_work(statistic: Statistic | Inner, others: int) -> Work:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Block:
-    """A SELECT, as far as its WHERE: `row` is done on each of its rows, `below_ns` before there are any.
-
-    alone: the rows of declared tables that one unit brings into it.
-    """
+    """A SELECT, as far as its WHERE: `row` is done on each of its rows, `below_ns` before there are any."""
 
     row: Work
     below_ns: int
@@ -204,7 +222,7 @@ def _block(plan: Plan, schemas: Mapping[str, Schema]) -> _Block:
             return _Block(row=inner.row + made + Work(operators=2 * _MATCH), below_ns=below)
         case PerPerson(source=source, keys=keys, values=values):
             inner = _block(source, schemas)
-            row = inner.row + total(expression_work(of) for _, of in keys) + Work(operators=_GROUP)
+            row = inner.row + total(expression_work(of) for _, of in keys) + _GROUPED
             row += total(_statistic_work(value, len(values)) for _, value in values)
             return _Block(row=Work(operators=1), below_ns=inner.below_ns + row.on(reach(source, schemas).rows))
         case _:
@@ -217,9 +235,9 @@ def unit_work(inquiry: Inquiry, schemas: Mapping[str, Schema]) -> int:
     block = _block(inquiry.plan, schemas)
     keys = total(expression_work(key) for key in inquiry.keys)
     found = keys.times(2) + Work(operators=_MATCH if inquiry.keys else 0)
-    steps: list[Work] = [keys + Work(operators=2 * _GROUP)] if inquiry.keys else []
+    steps: list[Work] = [keys + _GROUPED + Work(operators=_GROUP, distincts=1)] if inquiry.keys else []
     for axes in inquiry.sets:
-        groups = found + total(_axis_work(axis) for axis in axes) + Work(operators=_GROUP)
+        groups = found + total(_axis_work(axis) for axis in axes) + _GROUPED
         if inquiry.statistics:
             steps.append(groups + _measured(inquiry.statistics))
         steps += [
