@@ -64,7 +64,7 @@ MOST_ALONE = 1_000
 
 #: One character of a text, where it is searched or copied, and where its letters are changed by a table.
 CHARACTER_NS = 5
-LETTER_NS = 100
+LETTER_NS = 1_000
 
 #: What the first row costs: to make room for groups, or for the values of one count(DISTINCT …).
 GROUPS_NS = 1_000_000
@@ -154,19 +154,21 @@ def _text_work(node: Expression) -> Work:
 
 
 def predicate_work(predicate: Predicate) -> Work:
-    """The work of deciding a condition: an expression is written once for each run of values that are allowed."""
+    """The work of deciding a condition: its SQL names what it tests once for each run of values, and once for NULL.
+
+    Single values stand in one list.
+    """
     found = Work()
     for leaf in leaves(predicate):
-        spans = sum(1 for run in leaf.allowed.runs if not _is_point(run)) + 1
-        listed = len(leaf.allowed.runs) // LITERALS
+        points = sum(_is_point(low, high) for low, high in leaf.allowed.runs)
+        named = max(1, len(leaf.allowed.runs) - points + (points > 0) + leaf.allowed.null)
         of = Work(operators=1) if isinstance(leaf, Member) else expression_work(leaf.of)
-        found += of.times(1 + spans) + Work(operators=spans + listed)
+        found += of.times(named) + Work(operators=named + points // LITERALS)
     return found
 
 
-def _is_point(run: tuple[object, object]) -> bool:
-    low, high = run
-    return isinstance(low, int) and high == low + 1
+def _is_point(low: object, high: object) -> bool:
+    return high == low + 1 if isinstance(low, int) else isinstance(low, str) and high == low + "\0"
 
 
 def _axis_work(axis: Axis) -> Work:
