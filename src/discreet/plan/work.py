@@ -66,7 +66,8 @@ MOST_ALONE = 1_000
 CHARACTER_NS = 5
 LETTER_NS = 1_000
 
-#: What the first row costs: to make room for groups, or for the values of one count(DISTINCT …).
+#: What the first row costs: to make room for an operator's results, for groups, for values of one count(DISTINCT …).
+FIRST_NS = 40_000
 GROUPS_NS = 1_000_000
 DISTINCT_NS = 3_000_000
 
@@ -81,12 +82,13 @@ _GROUP = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """Work on one row: operators, characters that are searched or copied, letters that are changed by a table.
+    """Work on one row: operators, values that are copied, characters that are searched, letters that are changed.
 
     On the first row alone: rooms made for groups, and for the values of a count(DISTINCT …).
     """
 
     operators: int = 0
+    copied: int = 0
     characters: int = 0
     letters: int = 0
     groups: int = 0
@@ -95,6 +97,7 @@ class Work:
     def __add__(self, other: Work) -> Work:
         return Work(
             operators=self.operators + other.operators,
+            copied=self.copied + other.copied,
             characters=self.characters + other.characters,
             letters=self.letters + other.letters,
             groups=self.groups + other.groups,
@@ -107,9 +110,11 @@ class Work:
 
     def on(self, rows: int) -> int:
         """Nanoseconds on so many rows."""
-        row = self.operators * ROW_NS + self.characters * CHARACTER_NS + self.letters * LETTER_NS
-        alone = min(rows, MOST_ALONE) * self.operators * ALONE_NS
-        return rows * row + alone + self.groups * GROUPS_NS + self.distincts * DISTINCT_NS
+        handled = self.operators + self.copied
+        row = handled * ROW_NS + self.characters * CHARACTER_NS + self.letters * LETTER_NS
+        alone = min(rows, MOST_ALONE) * handled * ALONE_NS
+        first = self.operators * FIRST_NS + self.groups * GROUPS_NS + self.distincts * DISTINCT_NS
+        return rows * row + alone + first
 
 
 #: To bring out a row's group, and to make room for groups.
@@ -180,7 +185,7 @@ def _axis_work(axis: Axis) -> Work:
 def _statistic_work(statistic: Statistic | Inner, others: int) -> Work:
     """The work of counting one row in. With a FILTER, or DISTINCT, an engine copies the row of all `others`."""
     copied = isinstance(statistic, Distinct | Persons) or statistic.where != TRUE
-    found = predicate_work(statistic.where) + Work(operators=2 + (others if copied else 0))
+    found = predicate_work(statistic.where) + Work(operators=2, copied=others if copied else 0)
     match statistic:
         case Rows():
             return found
