@@ -29,13 +29,10 @@ from typing import Literal, assert_never
 
 from discreet.engines.missing import among_sql
 from discreet.engines.stored import MOST_STORED, bounds
-from discreet.schema.column import Boolean, Category, Column, Moment, Number, Text
+from discreet.schema.column import MOST_TEXT, Boolean, Category, Column, Moment, Number, Text
 from discreet.sql.dialect import text_literal
 
 Kind = Literal["boolean", "integer", "number", "date", "timestamp", "nanoseconds", "text", "word"]
-
-#: A text is kept to so many characters: one endless text must not make a question fail.
-MOST_TEXT = 1000
 
 #: Stands where a text was not UTF-8.
 DAMAGED = "\N{REPLACEMENT CHARACTER}"

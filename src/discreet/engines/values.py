@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from discreet.engines.conversion import DAMAGED, MOST_TEXT, decimal_form
+from discreet.engines.conversion import DAMAGED, decimal_form
 from discreet.engines.missing import is_missing
 from discreet.engines.source import Source, open_csv
 from discreet.engines.stored import MOST_STORED
 from discreet.errors import UsageError
-from discreet.schema.column import Boolean, Category, Column, Moment, Number, Text
+from discreet.schema.column import MOST_TEXT, Boolean, Category, Column, Moment, Number, Text
 
 BLANKS = "\t\n\v\f\r "
 DAY_US = 86_400_000_000

@@ -108,12 +108,14 @@ class Over(Known):
             raise ValueError("only a quotient by a positive constant is rounded to the nearest")
         bounds = interval.over(left, right, self.rounding)
         null = self.left.null or self.right.null or right.low <= 0 <= right.high
-        copies = 1 if left.low >= 0 and right.low >= 0 else self._copies()
-        parts = (self.left, self.right) * copies
-        learn(self, bounds or Interval(0, 0), null=null, parts=parts, more=4 * copies)
+        parts = (self.left, self.right) * self.copies
+        learn(self, bounds or Interval(0, 0), null=null, parts=parts, more=4 * self.copies)
 
-    def _copies(self) -> int:
-        """How often its SQL names its operands, where their signs are not known."""
+    @property
+    def copies(self) -> int:
+        """How often its SQL names its operands: more than once where their signs are not known."""
+        if bounded(self.left).low >= 0 and bounded(self.right).low >= 0:
+            return 1
         if isinstance(self.right, Whole) and self.right.value > 0:
             return 2 if self.rounding == "nearest" else 1
         return 1 if self.rounding == "zero" else 3
@@ -390,9 +392,14 @@ def bounded(number: Number) -> Interval:
 def walk(node: Expression | Predicate) -> Iterator[Expression | Predicate]:
     """A node and all that it is made of."""
     yield node
+    for part in children(node):
+        yield from walk(part)
+
+
+def children(node: Expression | Predicate) -> Iterator[Expression | Predicate]:
+    """What a node is made of, one level below it."""
     for name in node.__match_args__:
-        for part in _parts(getattr(node, name)):
-            yield from walk(part)
+        yield from _parts(getattr(node, name))
 
 
 def columns(node: Expression | Predicate) -> frozenset[str]:

@@ -58,13 +58,19 @@ def matcher(pattern: str) -> Callable[[str], bool]:
     pieces = tokens(pattern, escape="\\")
     if pieces is None:
         raise ValueError("a pattern that ends in the middle of an escape")
-    runs: list[list[Token]] = [[]]
+    parts = runs(pieces)
+    return lambda text: _matches(parts, text)
+
+
+def runs(pieces: Iterable[Token]) -> list[list[Token]]:
+    """What stands between the places where any characters may be."""
+    found: list[list[Token]] = [[]]
     for piece in pieces:
         if piece == ANY:
-            runs.append([])
+            found.append([])
         else:
-            runs[-1].append(piece)
-    return lambda text: _matches(runs, text)
+            found[-1].append(piece)
+    return found
 
 
 def _matches(runs: list[list[Token]], text: str) -> bool:

@@ -56,7 +56,8 @@ class JoinPublic:
     """Rows joined with a public table: each meets at most `fan_out` of its rows, which is exact, public and free.
 
     `columns` name what it brings along; `on` pairs an expression over the source with the coded column
-    that it must equal. `content` is the hash of the coded public rows: another content is another question.
+    that it must equal. `content` is the hash of the coded public rows: another content is another question. `size`
+    is how many there are.
     """
 
     source: Plan
@@ -66,6 +67,7 @@ class JoinPublic:
     columns: tuple[str, ...]
     on: tuple[tuple[Expression, str], ...]
     fan_out: int
+    size: int
     outer: bool
 
 

@@ -16,13 +16,10 @@ from discreet.errors import Refused
 from discreet.plan import predicate as predicates
 from discreet.plan.expressions import Expression, columns
 from discreet.plan.predicate import TRUE, Every, Member, Predicate, Some, Test
-from discreet.plan.relation import Filter, JoinPerson, JoinPublic, PerPerson, Plan, Scan, base
+from discreet.plan.relation import Filter, JoinPerson, JoinPublic, PerPerson, Plan, Scan
 from discreet.plan.statistics import Distinct, Persons, Rows, Statistic, Sum
 from discreet.schema.network import refuse_rows
 from discreet.schema.schema import Schema
-
-#: The most rows that one unit may have after joins.
-MOST_ROWS = 1_000_000
 
 #: The most values of one unit that all count(DISTINCT …) of a question may have to remember.
 MOST_DISTINCT = 2_000_000
@@ -56,20 +53,6 @@ class Reach:
 
 
 def reach(plan: Plan, schemas: Mapping[str, Schema]) -> Reach:
-    """How a unit reaches into `plan`; refuses one that multiplies a unit's rows beyond use.
-
-    How long a question runs would otherwise tell whether a person with many rows is there.
-    """
-    found = _reach(plan, schemas)
-    if found.rows > max(MOST_ROWS, _reach(base(plan), schemas).rows):
-        raise Refused(
-            f"by these joins one person could have {found.rows:,} rows, more than {MOST_ROWS:,}",
-            hint="join what was first grouped by person: (SELECT person, count(*) … GROUP BY person)",
-        )
-    return found
-
-
-def _reach(plan: Plan, schemas: Mapping[str, Schema]) -> Reach:
     """How a unit reaches into `plan`.
 
     Guarantee: adding or removing one unit adds or removes at most `rows` rows of the relation, all of them
@@ -85,7 +68,7 @@ def _reach(plan: Plan, schemas: Mapping[str, Schema]) -> Reach:
             refuse_rows(schemas[table])
             return _roster(schemas[table]) if roster else _scan(schemas[table])
         case Filter(source=source, where=where):
-            inner = _reach(source, schemas)
+            inner = reach(source, schemas)
             return _replace(inner, region=inner.region & narrowed(where, inner.narrowing))
         case JoinPublic():
             return _public(plan, reach(plan.source, schemas))

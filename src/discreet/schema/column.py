@@ -18,6 +18,9 @@ from discreet.errors import SchemaError
 #: Codes live in 64 bits with room to spare, so sums of them never surprise an engine.
 MOST_CODE = 2**60
 
+#: A text is kept to so many characters: one endless text must not make a question fail, or take its time.
+MOST_TEXT = 1000
+
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Label = int | float | str | bool | None
 

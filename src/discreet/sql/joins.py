@@ -229,6 +229,7 @@ class FromReader:
             columns=tuple(brought(place, column.name) for column in public.columns),
             on=tuple((match.expression, matched(place, number)) for number, (match, _) in enumerate(matches)),
             fan_out=made.fan_out,
+            size=made.rows.num_rows,
             outer=outer,
         )
         joined = replace(left, plan=plan, names={**left.names, alias: names}, publics={**left.publics, place: made})

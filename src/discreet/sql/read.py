@@ -19,6 +19,7 @@ from discreet.plan.inquiry import Inquiry
 from discreet.plan.relation import Plan
 from discreet.plan.stability import Reach, check_distinct, reach
 from discreet.plan.statistics import Persons, Rows, Statistic
+from discreet.plan.work import check_work
 from discreet.schema.schema import Schema
 from discreet.sql.aggregates import Aggregates, QuantileAsked, is_aggregate
 from discreet.sql.asked import Asked, Order, Output
@@ -94,6 +95,7 @@ def _together(asked: Asked, shared: Mapping[object, _Shared]) -> Asked:
         statistics=tuple(parts.statistics),
         quantiles=tuple(part.quantile for part in parts.quantiles),
     )
+    check_work(inquiry, asked.schemas)
     return replace(asked, inquiry=inquiry, quantiles=tuple(parts.quantiles))
 
 
@@ -183,6 +185,7 @@ class _Select:
             )
         try:
             check_distinct(statistics, found)
+            schemas = {scan.table: _schema(self.catalog, scan.table) for scan in versions(relation)}
             inquiry = Inquiry(
                 plan=relation.plan,
                 sets=tuple(_axes(keys, chosen) for chosen in sets),
@@ -191,6 +194,7 @@ class _Select:
                 keys=tuple(key.typed.expression for key in unknown),
                 top=limit if _is_top(order, limit, offset, having, keys, outputs, statistics, found) else None,
             )
+            check_work(inquiry, schemas)
         except Refused as problem:
             raise self.source.refusal(
                 problem.reason, at=self.source.clause("GROUP BY", "SELECT"), hint=problem.hint
@@ -208,7 +212,7 @@ class _Select:
             limit=limit,
             offset=offset,
             tables=tuple(versions(relation)),
-            schemas={scan.table: _schema(self.catalog, scan.table) for scan in versions(relation)},
+            schemas=schemas,
             publics={place: coded.rows for place, coded in relation.publics.items()},
             warnings=tuple(aggregates.warnings),
         )

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from typing import Literal, assert_never
 
-from discreet.engines.conversion import DAMAGED, FAR, MOST_TEXT, decimal_form
+from discreet.engines.conversion import DAMAGED, FAR, decimal_form
 from discreet.engines.missing import among_sql
-from discreet.schema.column import Boolean, Category, Column, Moment, Number, Text
+from discreet.schema.column import MOST_TEXT, Boolean, Category, Column, Moment, Number, Text
 from discreet.sql.dialect import EPOCH, quoted
 
 Kind = Literal["boolean", "integer", "numeric", "float", "date", "timestamp", "text", "word"]

@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from discreet.engines.conversion import DAMAGED, FAR, MOST_TEXT, decimal_form
+from discreet.engines.conversion import DAMAGED, FAR, decimal_form
 from discreet.engines.missing import among_sql
 from discreet.engines.spark.kinds import WIDE, Kind, matches, once, text, trimmed
 from discreet.engines.spark.moments import day_word, moment_sql, moment_word
 from discreet.engines.stored import bounds
 from discreet.engines.stored import storage as duckdb_storage
-from discreet.schema.column import Boolean, Category, Column, Moment, Number, Text
+from discreet.schema.column import MOST_TEXT, Boolean, Category, Column, Moment, Number, Text
 from discreet.sql.spark import Spark
 
 _NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"

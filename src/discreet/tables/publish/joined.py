@@ -41,6 +41,7 @@ class Joined:
             columns=self.columns,
             on=self.on,
             fan_out=1,
+            size=self.rows.num_rows,
             outer=True,
         )
 
