@@ -24,6 +24,9 @@ from discreet.sql.emit import Emitter
 #: What the declared table calls the number of a row's person.
 PERSON = f"{OURS}person"
 
+#: The number of no person: theirs count from 0.
+NOBODY = -1
+
 #: What the table of discovered keys calls the number of a key.
 PLACE = f"{OURS}place"
 
@@ -193,7 +196,11 @@ class Writer:
                 assert_never(plan)
 
     def _join_person(self, plan: JoinPerson, region: Region | None) -> _Rows:
-        """The same person's rows of another relation; across tables persons meet by their tags."""
+        """The same person's rows of another relation; across tables persons meet by their tags.
+
+        One more row, of nobody, is on the other side: an engine that sees no row there would not read this side at all,
+        and how long a question runs would tell whether one person meets its conditions.
+        """
         inner, other = self._relation(plan.source, region), self._relation(plan.other, None)
         word = "LEFT JOIN" if plan.outer else "JOIN"
         own, theirs = base(plan.source), base(plan.other)
@@ -201,6 +208,8 @@ class Writer:
         listed = [f"{self._name(PERSON)} AS {number}"]
         listed += [f"{self.emitter.expression(expression)} AS {self._name(name)}" for name, expression in plan.columns]
         lines = [f"SELECT {', '.join(listed)}", f"FROM {other.text}", *_where(list(other.conditions))]
+        if not plan.outer:
+            lines.append(f"UNION ALL SELECT {', '.join([str(NOBODY), *['NULL'] * len(plan.columns)])}")
         joined = "\n  ".join("\n".join(lines).split("\n"))
         text = inner.text
         left = self._name(PERSON)

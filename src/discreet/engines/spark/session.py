@@ -59,6 +59,9 @@ PINNED: Mapping[str, str] = {
     "spark.sql.sources.partitionColumnTypeInference.enabled": "false",  # a folder's name never becomes a number
     "spark.sql.files.ignoreCorruptFiles": "false",  # a table without some of its rows would be another table
     "spark.sql.files.ignoreMissingFiles": "false",
+    # What one side of a join holds must not decide whether the other is read: it would tell of one person.
+    "spark.sql.adaptive.optimizer.excludedRules": "org.apache.spark.sql.execution.adaptive.AQEPropagateEmptyRelation",
+    "spark.sql.optimizer.runtime.bloomFilter.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
     **dialect.SESSION,
 }
