@@ -304,8 +304,15 @@ def test_texts_are_cut(tmp_path):
 
 
 def test_many_rows_a_person_are_no_join(tmp_path):
+    found = project(tmp_path, VISITS.replace("rows_per_person = 3", "rows_per_person = 200000"))
+    assert found.sql("select count(*) from v").asked.reach.rows == 200_000
+
+
+def test_so_many_rows_a_person_that_counting_them_takes_time(tmp_path):
     found = project(tmp_path, VISITS.replace("rows_per_person = 3", "rows_per_person = 2000000"))
-    assert found.sql("select count(*) from v").asked.reach.rows == 2_000_000
+    with pytest.raises(Refused, match="of computing to this question") as told:
+        found.sql("select count(*) from v")
+    assert "lower rows_per_person" in told.value.hint
 
 
 def test_using_makes_two_names_one(tmp_path):

@@ -28,6 +28,7 @@ from discreet.plan.expressions import (
     Upper,
     Whole,
 )
+from discreet.plan.pattern import tokens, written
 from discreet.sql.emit import Emitter
 from discreet.sql.spark import Spark
 from engines.spark.server import spark_engine, spark_tests  # noqa: F401
@@ -388,3 +389,29 @@ def test_natural_letters_are_seen(spark, tmp_path, monkeypatch):
     monkeypatch.setattr(Spark, "lower", lambda self, text: f"lower({text})")
     with pytest.raises(AssertionError):
         letters(spark, tmp_path, range(0x400))
+
+
+def test_a_pattern_of_many_parts_is_matched_without_going_back(spark, tmp_path):
+    """Spark's own LIKE tries every place of every part: it would take hours over the first of these texts."""
+    many = [r"%a%a%a%b", "%a_%a_%a_%a_%b%c", "a%a_%a%_a", "%\0%_%é%", "_%\\%%\\_%b"]
+    chance = random.Random(4)
+    many += ["".join(chance.choices(["a", "b", "_", "%", "%", "\\%"], k=chance.randint(3, 9))) for _ in range(60)]
+    patterns = [written(tokens(each, escape="\\")) for each in many]
+    texts = [
+        "a" * 1000,
+        "a" * 999 + "b",
+        "",
+        "a\nb\n",
+        "é😀é",
+        "a%b_",
+        *("".join(chance.choices("ab%", k=7)) for _ in range(40)),
+    ]
+    rows = pa.table({"row": pa.array(range(len(texts)), pa.int32()), "text": texts})
+    likes = [Like(TEXT, pattern) for pattern in patterns]
+    records = [{"text": text} for text in texts]
+    found = run(spark, tmp_path, rows, [EMITTER.expression(like) for like in likes])
+    assert found == [values(like, records) for like in likes]
+    tests = [Test(like, Allowed.of([0])) for like in likes]
+    found = run(spark, tmp_path, rows, [EMITTER.predicate(test) for test in tests])
+    assert [[bool(each) for each in column] for column in found] == [held(test, records) for test in tests]
+    assert "RLIKE" in SPARK.like("t", patterns[0], wanted=True) and "RLIKE" not in SPARK.like("t", "%a_%", wanted=True)

@@ -29,6 +29,7 @@ from discreet.errors import Refused
 from discreet.plan import pattern
 from discreet.plan.cells import Axis
 from discreet.plan.expressions import (
+    Code,
     Expression,
     Length,
     Like,
@@ -218,14 +219,16 @@ def _block(plan: Plan, schemas: Mapping[str, Schema]) -> _Block:
         case JoinPublic(source=source, on=on, size=size):
             inner = _block(source, schemas)
             keys = total(expression_work(left) for left, _ in on)
-            row = inner.row + keys.times(2) + Work(operators=_MATCH + len(plan.columns))
+            row = inner.row + keys.times(2) + Work(operators=_MATCH)
             return _Block(row=row, below_ns=inner.below_ns + size * PUBLIC_NS)
         case JoinPerson(source=source, other=other, columns=columns):
             inner = _block(source, schemas)
             theirs = _block(other, schemas)
-            made = theirs.row + total(expression_work(of) for _, of in columns)
-            below = inner.below_ns + theirs.below_ns + made.on(reach(other, schemas).rows)
-            # The columns that it brings along may be computed after the join, on each of its rows.
+            picked = theirs.row + total(expression_work(of) for _, of in columns)
+            below = inner.below_ns + theirs.below_ns + picked.on(reach(other, schemas).rows)
+            # What is computed there may be computed after the join, on each row; a stored column is only brought along.
+            computed = [of for _, of in columns if not isinstance(of, Code | TextCode)]
+            made = theirs.row + total(expression_work(of) for of in computed)
             return _Block(row=inner.row + made + Work(operators=2 * _MATCH), below_ns=below)
         case PerPerson(source=source, keys=keys, values=values):
             inner = _block(source, schemas)
@@ -244,7 +247,8 @@ def unit_work(inquiry: Inquiry, schemas: Mapping[str, Schema]) -> int:
     found = keys.times(2) + Work(operators=_MATCH if inquiry.keys else 0)
     steps: list[Work] = [keys + _GROUPED + Work(operators=_GROUP, distincts=1)] if inquiry.keys else []
     for axes in inquiry.sets:
-        groups = found + total(_axis_work(axis) for axis in axes) + _GROUPED
+        groups = found + total(_axis_work(axis) for axis in axes)
+        groups += _GROUPED if axes or inquiry.keys else Work(groups=1)
         if inquiry.statistics:
             steps.append(groups + _measured(inquiry.statistics))
         steps += [
