@@ -288,10 +288,10 @@ def test_a_subquery_counts_as_often_as_it_is_named(tmp_path):
 
 def test_a_population_keeps_its_unit(tmp_path):
     found = project(tmp_path)
-    found.refresh("v")
+    found.sql("select count(*) from v").ask(epsilon=1)
     path = tmp_path / "discreet.toml"
     path.write_text(path.read_text().replace('person = "pid"\nrows_per_person = 3\n', ""))
-    with pytest.raises(UsageError, match="protect each person"):
+    with pytest.raises(UsageError, match="protects each person, for good"):
         Project(found.folder).refresh("v")
 
 
