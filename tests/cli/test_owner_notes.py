@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from clinic import say
-from discreet.cli import show
+from discreet.cli import show, streams
 
 
 @pytest.fixture
@@ -98,7 +98,8 @@ def test_who_is_nowhere_leaves_a_tombstone_as_everybody_does(project, capsys):
 
 def test_that_spark_starts_is_said_while_it_does(monkeypatch):
     screen = io.StringIO()
-    monkeypatch.setattr(show, "Console", lambda **how: Console(file=screen, force_terminal=True, width=100))
+    console = Console(file=screen, force_terminal=True, width=100)
+    monkeypatch.setattr(streams, "progress_console", lambda: console)
     with show.progress("making visits", engines=["duckdb", "postgresql://db/clinic"]):
         pass
     assert "making visits" in screen.getvalue() and "Spark" not in screen.getvalue()

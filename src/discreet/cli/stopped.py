@@ -58,7 +58,9 @@ def charged(words: list[str], receipts: list[str]) -> str:
     if any(" ".join(words[:size]) in FREE for size in (1, 2)):
         return ""
     try:
-        return _UNKNOWN if words[:1] and words[0] in _MORE else _told(_folder(words), receipts)
+        if words[:1] and words[0] in _MORE:
+            return _UNKNOWN
+        return _told(_folder(words), receipts, without=" without --fresh" if "--fresh" in words else "")
     except (DiscreetError, OSError, KeyboardInterrupt):  # who presses it twice is in a hurry
         return _UNKNOWN
 
@@ -76,8 +78,8 @@ def way_back(words: list[str]) -> str:
     return f"the same command{without}, with another output: what is stored is free"
 
 
-def _told(folder: Path, receipts: list[str]) -> str:
-    """Which of the charges that were asked for the ledger holds."""
+def _told(folder: Path, receipts: list[str], *, without: str) -> str:
+    """Which of the charges that were asked for the ledger holds. `without`: what to leave out to go on."""
     import discreet
 
     project = discreet.open(folder)
@@ -87,7 +89,7 @@ def _told(folder: Path, receipts: list[str]) -> str:
         return "; nothing was charged"
     each = [f"epsilon {exact.show(charge.price, up=True)} for {charge.id}" for charge in found]
     held = any(charge.id in state.reservations and charge.id not in state.answers for charge in found)
-    more = "; the same command goes on with it, free" if held else ""
+    more = f"; the same command{without} goes on with it, free" if held else ""
     return f"; charged meanwhile, and stays charged: {', '.join(each)}{more}"
 
 

@@ -137,9 +137,21 @@ def _table(estimates: Sequence[dict[str, Any]]) -> RichTable:
     for name in ("choice", "share", "interval"):
         table.add_column(name, justify="left" if name == "choice" else "right", no_wrap=True)
     for each in estimates[:MOST_CHOICES]:
-        interval = "" if each["interval"] is None else " to ".join(f"{end:.2%}" for end in each["interval"])
+        interval = "" if each["interval"] is None else " to ".join(_percents(*each["interval"]))
         table.add_row(RichText(each["choice"]), f"{each['share']:.2%}", interval)
     return table
+
+
+def _percents(low: float, high: float) -> tuple[str, str]:
+    """The ends of an interval as percentages, rounded outwards: what is shown holds what it says.
+
+    >>> _percents(0.28557, 0.28571428)
+    ('28.55%', '28.58%')
+    >>> _percents(0.0, 0.5)
+    ('0.00%', '50.00%')
+    """
+    first, last = math.floor(round(low * 10_000, 6)), math.ceil(round(high * 10_000, 6))
+    return f"{first / 100:.2f}%", f"{last / 100:.2f}%"
 
 
 def listed(found: Sequence[tuple[Survey, int]]) -> tuple[dict[str, Any], list[Any]]:

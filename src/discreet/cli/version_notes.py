@@ -83,7 +83,12 @@ def _rounding(table: Table, making: Making) -> Iterator[str]:
             continue
         step, most = _plain(column.step), _plain(rounded.exact_most)
         yield f"{column.name}: {rounded.exact_values} values were rounded to steps of {step}, by up to {most}"
-        if is_coarse(column):
+        if column.low is None or column.high is None:
+            yield (
+                f"warning: {column.name}: low and high are not declared, so its step is {step}, and averages can be "
+                "off by half a step. Declare both, and the step follows from them; or declare a smaller step"
+            )
+        elif is_coarse(column):
             low, high = column.label(column.low or 0), column.label(column.high or 0)
             yield (
                 f"warning: {column.name}: steps of {step} are coarse for {low} to {high}, and averages can be off by "
