@@ -1,6 +1,7 @@
 """The two audits' attacks on the unit, by the whole path: a table whose person becomes another one after an answer."""
 
 import json
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -9,7 +10,9 @@ import discreet
 from discreet import standing
 from discreet.bundle import make as bundles
 from discreet.bundle.verify import verify
+from discreet.cli.main import call
 from discreet.errors import UsageError
+from discreet.ledger import repair
 from discreet.schema.unit import PrivacyUnit
 from tables.stream.visits import as_an_older_program
 
@@ -79,6 +82,77 @@ def test_nor_by_a_second_name_of_the_same_source(declare, tmp_path, source):
     with pytest.raises(UsageError, match="'again' and 'visits' have one source, and identify its people differently"):
         project.sql(COUNT.replace("visits", "again")).ask(epsilon=0.5)
     declare(more=second.replace("patient_id", "visit_id")).sql(COUNT.replace("visits", "again")).ask(epsilon=0.5)
+
+
+def test_nor_by_a_second_name_of_a_source_that_was_left(declare, tmp_path):
+    """The first table goes on from another file; what was asked of the old one counts."""
+    declare().sql(COUNT).ask(epsilon=1.5)
+    (tmp_path / "new.csv").write_text("visit_id,patient_id,ward\nv1,p1,a\n")
+    second = SECOND.format(source="visits.csv", person='"patient_id"', rows=20)
+    declare(more=second)
+    toml = tmp_path / "discreet.toml"
+    toml.write_text(toml.read_text().replace('source = "visits.csv"', 'source = "new.csv"', 1))
+    project = discreet.open(tmp_path)
+    project.refresh("visits")
+    with pytest.raises(UsageError, match="'again' and 'visits' have one source"):
+        project.refresh("again")
+
+
+def test_a_table_that_names_people_otherwise_is_noted(declare, tmp_path, capsys):
+    """Nobody can know whether a changed copy is about the same people: the owner is asked."""
+    lines = (tmp_path / "visits.csv").read_text().splitlines()
+    (tmp_path / "other.csv").write_text("\n".join(lines[:-1]) + "\n")
+    declare().refresh("visits")
+    declare(more=SECOND.format(source="other.csv", person='"patient_id"', rows=20))
+    assert call(["refresh", "again", "--project", str(tmp_path)]) == 0
+    told = " ".join(capsys.readouterr().err.split())
+    assert "'again' identifies people by patient_id (text), and 'visits' by visit_id (text)" in told
+    assert "only if these are the same people" in told
+
+
+THROUGH = """
+[tables.items]
+source = "items.csv"
+population = "people"
+person = { through = "visits", on = "visit_id" }
+rows_per_person = 20
+columns.kind = { type = "category", values = ["x", "y"] }
+"""
+
+
+@pytest.mark.parametrize("population", ["people", "others"])
+def test_nor_by_a_source_on_the_way_to_a_person(declare, tmp_path, population):
+    """Persons of items are reached through visits, which has no version: its file is known all the same."""
+    (tmp_path / "items.csv").write_text("visit_id,kind\n" + "".join(f"v{n},x\n" for n in range(80)))
+    project = declare('"patient_id"', 20, more=THROUGH)
+    project.sql("SELECT count(*) FROM items").ask(epsilon=1)
+    second = SECOND.format(source="visits.csv", person='"visit_id"', rows=1).replace('"people"', f'"{population}"')
+    second += "[populations.others]\nbudget = { epsilon = 2 }\n"
+    project = declare('"patient_id"', 20, more=THROUGH + second)
+    match = "have one source" if population == "people" else "the ledger knows this source as 'items'"
+    with pytest.raises(UsageError, match=match):
+        project.refresh("again")
+
+
+def test_nor_by_a_table_that_a_restored_ledger_does_not_know(declare, tmp_path):
+    copy = tmp_path / "copy"
+    project = declare()
+    project.ledger.close()
+    shutil.copytree(tmp_path / ".discreet", copy)
+    declare().sql(COUNT).ask(epsilon=1.5)
+    for file in (tmp_path / ".discreet").glob("ledger.db*"):
+        file.unlink()
+    for file in copy.glob("ledger.db*"):
+        shutil.copy(file, tmp_path / ".discreet" / file.name)
+    repair.acknowledge(tmp_path / ".discreet" / "ledger.db")
+    second = SECOND.format(source="visits.csv", person='"patient_id"', rows=20)
+    project = declare(more=second)
+    with pytest.raises(UsageError, match="does not know any more what 'visits' was made from") as caught:
+        project.refresh("again")
+    assert "discreet refresh visits first" in caught.value.hint
+    project.refresh("visits")
+    with pytest.raises(UsageError, match="have one source"):
+        project.refresh("again")
 
 
 def test_nor_by_correcting_one_of_two_names(declare):

@@ -7,21 +7,22 @@ population is refused: by the same path, through a link, or as a copy.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from discreet.engines.engine import Engine, Trace
 from discreet.engines.fingerprint import fingerprint, shared, trace_of
 from discreet.errors import UsageError
-from discreet.ledger.owning import refuse_other_naming
+from discreet.ledger.owning import corrects, refuse_other_naming
 from discreet.ledger.records import Version
 from discreet.ledger.state import State
 from discreet.schema.address import DEFAULT, check_address, kind, scheme
 from discreet.schema.file import NAME, ProjectFile, read_table
 from discreet.schema.network import look_like_ends, refuse_elsewhere
 from discreet.schema.schema import Budget, Table, closest
-from discreet.schema.unit_naming import Naming, describe, differ
+from discreet.schema.unit_naming import Naming, describe, same_persons, sources_of
 
 #: Words for people, and for what tells them apart, as columns are called: patient_id, customerNumber, e-mail.
 _PEOPLE = re.compile(
@@ -157,6 +158,20 @@ def rows_for_good(table: Table, others: Iterable[Table], *, fixed: bool) -> list
     ]
 
 
+def other_names(table: Table, *, state: State) -> list[str]:
+    """A note where another table of the population identifies people by other columns: are they the same people?"""
+    unit = state.protected.get(table.population)
+    namings = {} if unit is None else unit.namings
+    own = namings.get(table.name) or []
+    columns = {name: naming[-1].get("person") for name, naming in namings.items() if naming}
+    others = [name for name, person in columns.items() if own and person != columns[table.name]]
+    return [
+        f"{table.name!r} identifies people by {describe(own)}, and {name!r} by {describe(namings[name])}: the limit of "
+        f"{table.population!r} holds for both together only if these are the same people"
+        for name in others[:1]
+    ]
+
+
 def anew(table: str) -> str:
     """How a ledger that holds no charge begins anew. (Where it holds one, `init` refuses.)"""
     return f"take .discreet/ledger.db* and .discreet/tables away, then discreet init and discreet refresh {table}"
@@ -178,39 +193,64 @@ def refuse_other_unit(table: Table, naming: Naming, *, state: State) -> None:
     refuse_other_naming(state, table.population, table.name, naming)
 
 
-def refuse_second_unit(
-    table: Table, naming: Naming, *, folder: Path, state: State, seal: Callable[[str], str], engine: Engine
-) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """The sources of a table that is to be made, its own first, then those on the way to its persons.
+
+    `seal`: by which the ledger knows files again.
+    """
+
+    tables: tuple[Table, ...]
+    naming: Naming
+    folder: Path
+    engine: Engine
+    seal: Callable[[str], str]
+
+    def shared_with(self, version: Version) -> Iterator[tuple[Naming, Naming]]:
+        """For every source that a version shares with these: who its persons are here, and there."""
+        known = sources_of(version.table, version.schema, version.source)
+        for place, table in enumerate(self.tables):
+            found = self.engine.at(table.engine).trace(table.source, folder=self.folder)
+            mine = set(fingerprint(found, seal=self.seal)["files"])
+            for declared, files, naming in known:
+                there = _traced(declared, self.folder, self.engine, beside=table.engine)
+                if mine & files or shared(there, found):
+                    yield self.naming[place:], naming
+
+
+def refuse_second_unit(sources: Sources, *, state: State) -> None:
     """Refuse a table that identifies the people of one source otherwise than another table of its population does.
 
     Guarantee: a source has one kind of person, by whatever names it is declared, so that what its tables lose adds up
         for the same persons.
-    Because: every table made from it is compared with all others that are not stale; one that corrects itself makes
-        the others stale, which are then compared with it before they can be asked.
+    Because: every table made from it, or through it, is compared with all versions of others that are not stale; one
+        that corrects itself makes the others stale, which are then compared with it before they can be asked.
     """
-    own = state.protected.get(table.population)
-    if own is None or (own.conflict(table.name, naming) and not state.fixed(table.population)):
+    table = sources.tables[0]
+    if corrects(state, table.population, table.name, sources.naming):
         return
-    found = engine.at(table.engine).trace(table.source, folder=folder)
-    mine = set(fingerprint(found, seal=seal)["files"])
     for name, made in state.versions.items():
-        version = made[max(made)]
-        if name == table.name or version.population != table.population or state.stale(version):
-            continue
-        if not differ(_alone(version.naming), _alone(naming)):
-            continue
-        known = _traced(version.schema, folder, engine, beside=table.engine)
-        if mine & set(version.source.get("files", [])) or shared(known, found):
-            raise UsageError(
-                f"{table.name!r} and {name!r} have one source, and identify its people differently: by "
-                f"{describe(naming)}, and by {describe(version.naming)}. One limit cannot hold for both",
-                hint=f"declare the same person in both tables, and refresh {name} if you change it there",
-            )
+        for version in made.values():
+            if name == table.name or version.population != table.population or state.stale(version):
+                continue
+            for here, there in sources.shared_with(version):
+                if not same_persons(here, there):
+                    raise UsageError(
+                        f"{table.name!r} and {name!r} have one source, and identify its people differently: by "
+                        f"{describe(here)}, and by {describe(there)}. One limit cannot hold for both",
+                        hint=f"declare the same person in both tables, and refresh {name} if you change it there",
+                    )
 
 
-def _alone(naming: Naming) -> Naming:
-    """A naming without the name of the table that it begins at."""
-    return [naming[0] | {"table": ""}, *naming[1:]] if naming else []
+def refuse_forgotten_sources(table: Table, *, state: State) -> None:
+    """Refuse a new table while a restored ledger does not know the sources of those that it forgot."""
+    known = {name: max(made) for name, made in state.versions.items()}
+    forgotten = [name for name, number in state.largest.items() if number > known.get(name, 0)]
+    if table.name not in state.versions and table.name not in forgotten and forgotten:
+        raise UsageError(
+            f"the ledger was restored, and does not know any more what {forgotten[0]!r} was made from",
+            hint=f"discreet refresh {forgotten[0]} first, from the same source as before",
+        )
 
 
 def _same_people(table: Table, others: Iterable[Table]) -> list[str]:
@@ -283,26 +323,16 @@ def _snake(name: str) -> str:
 
 
 def refuse_second_budget(
-    table: Table,
-    *,
-    folder: Path,
-    versions: Mapping[str, Mapping[int, Version]],
-    seal: Callable[[str], str],
-    engine: Engine,
-    begun: bool = True,
+    sources: Sources, *, versions: Mapping[str, Mapping[int, Version]], begun: bool = True
 ) -> None:
-    """Refuse a table whose source the ledger knows under another population, whatever discreet.toml says now.
+    """Refuse a table whose source, or one on its way, the ledger knows under another population.
 
-    begun: something was charged, so that the ledger cannot begin anew.
+    Whatever discreet.toml says now. begun: something was charged, so that the ledger cannot begin anew.
     """
-    found = engine.at(table.engine).trace(table.source, folder=folder)
-    mine = set(fingerprint(found, seal=seal)["files"])
+    table = sources.tables[0]
     for name, made in versions.items():
         for version in made.values():
-            if version.population == table.population:
-                continue
-            known = _traced(version.schema, folder, engine, beside=table.engine)
-            if mine & set(version.source.get("files", [])) or shared(known, found):
+            if version.population != table.population and any(sources.shared_with(version)):
                 raise _known_by_ledger(name, version.population, table, begun=begun)
 
 

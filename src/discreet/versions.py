@@ -14,7 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from discreet.curator import Curator, Version
-from discreet.declaring import refuse_other_unit, refuse_second_budget, refuse_second_unit
+from discreet.declaring import (
+    Sources,
+    refuse_forgotten_sources,
+    refuse_other_unit,
+    refuse_second_budget,
+    refuse_second_unit,
+)
 from discreet.engines.engine import Making, Tables, Trace
 from discreet.engines.fingerprint import fingerprint, shared, trace_of
 from discreet.engines.header import Header
@@ -31,7 +37,7 @@ from discreet.schema.network import forgotten_in
 from discreet.schema.path import path_of
 from discreet.schema.schema import Schema, Table
 from discreet.schema.step import with_steps
-from discreet.schema.unit_naming import KINDS, REACHED, kinds_of, naming_of, reached
+from discreet.schema.unit_naming import KINDS, REACHED, WAY, kinds_of, naming_of, reached
 from discreet.sql.asked import Asked
 from discreet.sql.catalog import Known, PublicTable
 from discreet.standing import declared, difference, guarantee
@@ -217,7 +223,7 @@ class Versions:
         now = self._fingerprint(table)
         return (
             held is not None
-            and {key: held.source[key] for key in held.source if key not in (MARK, REACHED, KINDS)} != now
+            and {key: held.source[key] for key in held.source if key not in (MARK, REACHED, KINDS, WAY)} != now
         )
 
     def made_from(self, file: Path) -> bool:
@@ -282,7 +288,9 @@ class Versions:
 
     def _persons(self, table: Table, path: Sequence[Table]) -> dict[str, Any]:
         """What a version keeps, beside its declaration, of the columns that identify its persons."""
-        return reached(path) | kinds_of((table, *path), lambda step, name: self._header(step).kind_of(name))
+        kinds = kinds_of((table, *path), lambda step, name: self._header(step).kind_of(name))
+        way = [{"source": step.source, **self._engine(step), **self._fingerprint(step)} for step in path]
+        return reached(path) | kinds | ({WAY: way} if way else {})
 
     def _make_first(self, table: Table) -> None:
         """Make the first version inside somebody's question (version 1, or the next after a rollback).
@@ -330,22 +338,26 @@ class Versions:
     def _check_population(self, table: Table) -> None:
         """Refuse what the ledger would refuse, before a source is read and in more words."""
         self.refuse_second_budget(table)
-        state = self.ledger.state
-        naming = naming_of(table.name, self._declaration(table), self._persons(table, path_of(table, self.file.tables)))
-        refuse_other_unit(table, naming, state=state)
-        refuse_second_unit(
-            table, naming, folder=self.folder, state=state, seal=self.ledger.seal, engine=self.curator.engine
-        )
+        state, sources = self.ledger.state, self._sources(table)
+        refuse_other_unit(table, sources.naming, state=state)
+        refuse_second_unit(sources, state=state)
+        refuse_forgotten_sources(table, state=state)
 
     def refuse_second_budget(self, table: Table) -> None:
         """Refuse a table whose people the ledger knows under another population."""
-        refuse_second_budget(
-            table,
+        versions = self.ledger.refresh().versions
+        refuse_second_budget(self._sources(table), versions=versions, begun=self.begun)
+
+    def _sources(self, table: Table) -> Sources:
+        """What a table is made from; of a public one, which has no persons and may not be in the file yet, its own."""
+        path = () if table.public else path_of(table, self.file.tables)
+        persons = None if table.public else self._persons(table, path)
+        return Sources(
+            tables=(table, *path),
+            naming=[] if persons is None else naming_of(table.name, self._declaration(table), persons),
             folder=self.folder,
-            versions=self.ledger.refresh().versions,
-            seal=self.ledger.seal,
             engine=self.curator.engine,
-            begun=self.begun,
+            seal=self.ledger.seal,
         )
 
     @property
@@ -361,8 +373,11 @@ class Versions:
         """
         raw = self.file.raw[table.name]
         raw = with_steps(raw) if steps else raw
-        engine = {} if table.engine == DEFAULT else {_ENGINE: kind(table.engine)}
-        return {key: plain(raw[key]) for key in _VERSIONED if key in raw} | engine
+        return {key: plain(raw[key]) for key in _VERSIONED if key in raw} | self._engine(table)
+
+    def _engine(self, table: Table) -> dict[str, str]:
+        """The kind of a table's engine, where it is not that of files here."""
+        return {} if table.engine == DEFAULT else {_ENGINE: kind(table.engine)}
 
     def _held(self, table: Table) -> Held | None:
         """The newest version that the ledger knows."""

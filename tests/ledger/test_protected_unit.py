@@ -65,6 +65,20 @@ def test_what_was_corrected_must_be_made_anew_before_it_is_asked(path: Path):
         question(ledger, 2, table="stays")
 
 
+def test_two_processes_make_one_source_into_two_kinds_of_person_or_two_budgets(path: Path):
+    """Both looked before either was entered: the ledger itself compares sealed files, under its lock."""
+    with opened(path) as ledger:
+        version(ledger, VISIT, files=["sealed"])
+        with pytest.raises(UsageError, match="'again' and 'visits' have one source"):
+            version(ledger, PATIENT, table="again", files=["other", "sealed"])
+        with pytest.raises(UsageError, match="have one source"):
+            version(ledger, ITEMS, table="items", files=["items"], reached=[ORDERS], way=[{"files": ["sealed"]}])
+        assert version(ledger, VISIT, table="again", files=["sealed"]) == 1
+        ledger.declare("others", guarantee(3), unit="person")
+        with pytest.raises(UsageError, match="is that of 'visits', of population 'people'"):
+            ledger.add_version("else", population="others", schema=VISIT, source={"files": ["sealed"]})
+
+
 def test_somebody_forgotten_settles_it_too(path: Path):
     """Under other columns their tombstone would know nobody."""
     with opened(path, visits=VISIT) as ledger:

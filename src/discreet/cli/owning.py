@@ -114,8 +114,9 @@ def forget(
 
 def _for_good(project: Project, name: str) -> list[str]:
     """What a first version settles."""
-    from discreet.declaring import rows_for_good
+    from discreet.declaring import other_names, rows_for_good
 
     table = project.table(name)
     others = [other for other in project.file.tables.values() if other.name != table.name]
-    return rows_for_good(table, others, fixed=project.ledger.refresh().fixed(table.population))
+    state = project.ledger.refresh()
+    return [*rows_for_good(table, others, fixed=state.fixed(table.population)), *other_names(table, state=state)]

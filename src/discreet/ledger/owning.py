@@ -11,7 +11,7 @@ from discreet.ledger.account import check_rise
 from discreet.ledger.checked import readable
 from discreet.ledger.journal import Journal
 from discreet.ledger.state import State
-from discreet.schema.unit_naming import Naming, describe, naming_of
+from discreet.schema.unit_naming import Naming, describe, naming_of, same_persons, sources_of
 
 
 def declare(
@@ -63,7 +63,9 @@ def add_version(
         raise UsageError(f"version {number} of {table!r} was not the next one: it would be {following}")
     if forgotten is not None and set(state.tombstones(forgotten[0])) - set(forgotten[1]):
         raise UsageError(f"somebody was forgotten in {table!r} while it was made", hint=f"discreet refresh {table}")
-    refuse_other_naming(state, population, table, naming_of(table, body["schema"], body["source"]))
+    naming = naming_of(table, body["schema"], body["source"])
+    refuse_other_naming(state, population, table, naming)
+    refuse_shared_source(state, body, corrects=corrects(state, population, table, naming))
     journal.append("version", {**body, "version": following})
     return following
 
@@ -81,6 +83,36 @@ def refuse_other_naming(state: State, population: str, table: str, naming: Namin
         hint="declare `person` as before; what its columns are called, and their types, must stay. rows_per_person may "
         "change",
     )
+
+
+def corrects(state: State, population: str, table: str, naming: Naming) -> bool:
+    """Whether a version corrects whom its population protects: all others are stale from then on."""
+    unit = state.protected.get(population)
+    return unit is not None and not state.fixed(population) and unit.conflict(table, naming) is not None
+
+
+def refuse_shared_source(state: State, body: dict[str, Any], *, corrects: bool) -> None:
+    """Refuse a source that another table has under another population, or with other persons.
+
+    By sealed files alone, and under the lock: of two processes that make such tables at once, one is refused.
+    """
+    mine = sources_of(body["table"], body["schema"], body["source"])
+    for name, made in state.versions.items():
+        for version in made.values() if name != body["table"] else ():
+            pairs = [(own, other) for own in mine for other in sources_of(name, version.schema, version.source)]
+            both = [(own[2], other[2]) for own, other in pairs if own[1] & other[1]]
+            if both and version.population != body["population"]:
+                raise UsageError(
+                    f"the source of {body['table']!r} is that of {name!r}, of population {version.population!r}",
+                    hint="budgets belong to people, not to names: share that population",
+                )
+            if corrects or state.stale(version):
+                continue
+            if any(not same_persons(*namings) for namings in both):
+                raise UsageError(
+                    f"{body['table']!r} and {name!r} have one source, and identify its people differently",
+                    hint="declare the same person in both tables",
+                )
 
 
 def refuse_stale(state: State, table: str, version: int) -> None:

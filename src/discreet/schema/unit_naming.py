@@ -14,6 +14,8 @@ from discreet.schema.unit import PrivacyUnit
 #: Under which a version's source keeps the tables on the way to its persons, and the kinds of the naming columns.
 REACHED = "reached"
 KINDS = "kinds"
+#: And by what the sources of the tables on the way are known again: `files` as those of the version's own.
+WAY = "way"
 
 Naming = list[dict[str, Any]]
 
@@ -55,6 +57,26 @@ def naming_of(table: str, schema: Mapping[str, Any], source: Mapping[str, Any]) 
     steps = [own, *(dict(step) for step in source.get(REACHED, ()))]
     kinds = source.get(KINDS, ())
     return [step | ({"kinds": list(kinds[place])} if place < len(kinds) else {}) for place, step in enumerate(steps)]
+
+
+def sources_of(
+    table: str, schema: Mapping[str, Any], source: Mapping[str, Any]
+) -> list[tuple[Mapping[str, Any], frozenset[str], Naming]]:
+    """The sources of a version, its own first: how each is declared, its sealed files, and who its persons are."""
+    naming = naming_of(table, schema, source)
+    found = [(schema, frozenset(source.get("files", ())), naming)]
+    for place, step in enumerate(source.get(WAY, ()), start=1):
+        found.append((step, frozenset(step.get("files", ())), naming[place:]))
+    return found
+
+
+def same_persons(one: Naming, two: Naming) -> bool:
+    """Whether two tables of one source, whatever they are called, identify its people alike."""
+    return not differ(_nameless(one), _nameless(two))
+
+
+def _nameless(naming: Naming) -> Naming:
+    return [naming[0] | {"table": ""}, *naming[1:]] if naming else []
 
 
 def _own(table: str, schema: Mapping[str, Any]) -> dict[str, Any] | None:
