@@ -293,13 +293,15 @@ def refuse_second_budget(
 ) -> None:
     """Refuse a table whose source the ledger knows under another population, whatever discreet.toml says now.
 
+    A public table has no population: rows that are private under any are not public, by whatever name.
+
     begun: something was charged, so that the ledger cannot begin anew.
     """
     found = engine.at(table.engine).trace(table.source, folder=folder)
     mine = set(fingerprint(found, seal=seal)["files"])
     for name, made in versions.items():
         for version in made.values():
-            if version.population == table.population:
+            if version.population == table.population and not table.public:
                 continue
             known = _traced(version.schema, folder, engine, beside=table.engine)
             if mine & set(version.source.get("files", [])) or shared(known, found):
@@ -308,6 +310,11 @@ def refuse_second_budget(
 
 def _known_by_ledger(name: str, population: str, table: Table, *, begun: bool) -> UsageError:
     other = "" if begun else f"; or, as nothing was charged yet, {anew(table.name)}"
+    if table.public:
+        return UsageError(
+            f"the ledger knows this source as {name!r}, of population {population!r}, and {NAME} says it is public",
+            hint=f"rows of people do not become public by a second name; name another source for {table.name!r}{other}",
+        )
     return UsageError(
         f"the ledger knows this source as {name!r}, of population {population!r}, and {NAME} says {table.population!r}",
         hint=f"budgets belong to people, not to names; to share that one, {_move(population)}{other}",
