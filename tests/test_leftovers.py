@@ -153,7 +153,7 @@ def test_a_making_that_took_too_long_enters_nothing_and_leaves_nothing(tmp_path,
 
     def slow(self, *given, **how):
         done = declare(self, *given, **how)
-        monkeypatch.setattr(time, "time", lambda: now + 6.1 * 86_400)
+        monkeypatch.setattr(time, "time", lambda: now + 8.1 * 86_400)
         return done
 
     monkeypatch.setattr(engine, "declare", slow)

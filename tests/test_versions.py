@@ -179,3 +179,31 @@ def test_forgetting_a_missing_mark_erases_it_from_versions_of_before(tmp_path):
     erased = found.forget("orders", ["NA"])
     assert erased.exact_versions == 1
     assert found.forget("orders", ["NA"]).exact_versions == 0
+
+
+@pytest.mark.parametrize("name", ["pub", "people", "orders"])
+def test_a_private_source_does_not_become_public_by_editing_the_file(tmp_path, name):
+    found = project(tmp_path)
+    found.sql("select count(*) from lines").ask(epsilon=1)
+    found.sql("select count(*) from orders").ask(epsilon=1)
+    declared = FILE.partition("[tables.orders]")[0] if name == "orders" else FILE
+    text = f'{declared}[tables.{name}]\nsource = "orders.csv"\npublic = true\ncolumns = {{ total = {{ type = "text" }} }}\n'
+    (tmp_path / "discreet.toml").write_text(text)
+    edited = discreet.open(tmp_path)
+    with pytest.raises(UsageError, match=r"knows this source as 'orders'.* says it is public"):
+        edited.public(name)
+    if name != "orders":
+        words = f"select count(*) from lines join {name} on lines.price = {name}.total"
+        with pytest.raises(UsageError, match="says it is public"):
+            edited.sql(words).explain(epsilon="0.1")
+
+
+def test_a_public_table_is_looked_at_again_once_its_source_is_private(tmp_path):
+    found = project(tmp_path)
+    text = FILE + '[tables.pub]\nsource = "orders.csv"\npublic = true\n'
+    (tmp_path / "discreet.toml").write_text(text)
+    found = discreet.open(tmp_path)
+    assert found.public("pub").name == "pub"
+    found.refresh("orders")
+    with pytest.raises(UsageError, match="says it is public"):
+        found.public("pub")

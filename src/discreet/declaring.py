@@ -327,17 +327,24 @@ def refuse_second_budget(
 ) -> None:
     """Refuse a table whose source, or one on its way, the ledger knows under another population.
 
-    Whatever discreet.toml says now. begun: something was charged, so that the ledger cannot begin anew.
+    Whatever discreet.toml says now. A public table has no population: rows that are private under any are not public,
+    by whatever name. begun: something was charged, so that the ledger cannot begin anew.
     """
     table = sources.tables[0]
     for name, made in versions.items():
         for version in made.values():
-            if version.population != table.population and any(sources.shared_with(version)):
+            other = table.public or version.population != table.population
+            if other and any(sources.shared_with(version)):
                 raise _known_by_ledger(name, version.population, table, begun=begun)
 
 
 def _known_by_ledger(name: str, population: str, table: Table, *, begun: bool) -> UsageError:
     other = "" if begun else f"; or, as nothing was charged yet, {anew(table.name)}"
+    if table.public:
+        return UsageError(
+            f"the ledger knows this source as {name!r}, of population {population!r}, and {NAME} says it is public",
+            hint=f"rows of people do not become public by a second name; name another source for {table.name!r}{other}",
+        )
     return UsageError(
         f"the ledger knows this source as {name!r}, of population {population!r}, and {NAME} says {table.population!r}",
         hint=f"budgets belong to people, not to names; to share that one, {_move(population)}{other}",

@@ -4,12 +4,12 @@ A declared table is there before its version is in the ledger, so that no versio
 killed between the two. What it leaves, no question reads; `forget` and `refresh` look for it here.
 
 Guarantee: after `sweep` a table of this ledger's at these engines is a version's; or nobody is in it who was forgotten
-    in its table; or its name is told. What began over a week ago is gone. What another ledger names, or this one, or
+    in its table; or its name is told. What began over nine days ago is gone. What another ledger names, or this one, or
     will name, is not dropped, if the clocks of the machines that share the ledger differ by less than a day.
-Because: a name holds its ledger's id, 80 bits of chance, and when its making began (`version`). Names are listed before
-    the ledger is read, so that a table whose version was entered meanwhile is known. A making enters nothing more
-    than six days after it began. One that still runs may lose somebody who was forgotten; it then enters nothing,
-    for the tombstone was in the ledger before.
+Because: a name holds its ledger's id, 80 bits of chance, and a midnight at most two days after its making began
+    (`version`), from which days count. Names are listed before the ledger is read, so that a table whose version was
+    entered meanwhile is known. A making enters nothing more than six days after that midnight. One that still runs may
+    lose somebody who was forgotten; it then enters nothing, for the tombstone was in the ledger before.
 """
 
 from __future__ import annotations
@@ -47,6 +47,6 @@ def _is_settled(engine: Engine, name: str, folder: Path, forgotten: Forgotten) -
             engine.drop(place)
         elif tags := forgotten(name):
             engine.erase(place, tags)
-    except (DiscreetError, OSError):  # of another shape, or half of one: its owner looks at it, or a week goes by
+    except (DiscreetError, OSError):  # of another shape, or half of one: its owner looks at it, or days go by
         return False
     return True

@@ -13,17 +13,19 @@ from typing import Any
 
 from discreet.engines.engine import Engine, Tables
 from discreet.errors import UsageError
+from discreet.ledger.chain import DAY_S
 from discreet.plan.relation import Scan
 from discreet.schema.address import DEFAULT
 from discreet.schema.schema import Schema
 
-#: A making that takes longer enters no version; what began still earlier, and no ledger names, is nobody's. The day
-#: between is for clocks that differ.
-_LONGEST_S = 6 * 86_400
-_NOBODYS_S = 7 * 86_400
+#: Counted from the day in a name: a making that takes longer enters no version; what began still earlier, and no ledger
+#: names, is nobody's. The day between is for clocks that differ.
+_LONGEST_S = 6 * DAY_S
+_NOBODYS_S = 7 * DAY_S
 
-#: A version's name: of its table's name, for people; its ledger; when its making began, in seconds; its table's name
-#: again, for machines; chance. With `-tags` behind it, it fits into the 63 bytes that PostgreSQL has for a name.
+#: A version's name: of its table's name, for people; its ledger; a day soon after its making began, in seconds; its
+#: table's name again, for machines; chance. With `-tags` behind it, it fits into the 63 bytes that PostgreSQL has for a
+#: name.
 _NAME = re.compile(r"[A-Za-z0-9_]{0,16}-[a-z2-7]{16}-([0-9a-f]{8})([0-9a-f]{8})[0-9a-f]{8}(?:\.[a-z]+)?")
 
 
@@ -60,9 +62,14 @@ def lying(meant: Mapping[Scan, Version], publics: Mapping[int, Any], *, engine: 
 
 
 def new_name(table: str, *, ledger: str, ending: str) -> str:
-    """A name for a version, which no other has: see `_NAME`. `ledger`: its id."""
+    """A name for a version, which no other has: see `_NAME`. `ledger`: its id.
+
+    Of when its making begins it holds a midnight in the next two days, one of two by chance: the ledger shows names and
+    when rows were written, and the second at which a making began would tell how long it took.
+    """
+    day = (int(time.time()) + secrets.randbelow(DAY_S)) // DAY_S * DAY_S + DAY_S
     slug = "".join(letter if letter.isascii() and letter.isalnum() else "_" for letter in table)[:16]
-    return f"{slug}-{ledger}-{int(time.time()):08x}{_digest(table)}{secrets.token_hex(4)}{ending}"
+    return f"{slug}-{ledger}-{day:08x}{_digest(table)}{secrets.token_hex(4)}{ending}"
 
 
 def is_named_after(name: str, table: str) -> bool:
@@ -86,7 +93,7 @@ def check_in_time(name: str) -> None:
     found = _NAME.fullmatch(name)
     if found is None or time.time() - int(found[1], 16) > _LONGEST_S:
         raise UsageError(
-            f"the table took more than {_LONGEST_S // 86_400} days to make, and is given up",
+            f"the table took more than {_LONGEST_S // DAY_S} days to make, and is given up",
             hint="make it from less, or on a larger engine",
         )
 

@@ -94,11 +94,12 @@ class Versions:
         return Known(schema=version.schema, version=version.number, population=version.population)
 
     def _public(self, table: Table) -> PublicTable:
-        """A public table, read; read anew only when its files have changed."""
+        """A public table, read; looked at anew when its files have changed, or what the ledger knows as private."""
         engine = self.curator.engine.at(table.engine)
-        trace = engine.trace(table.source, folder=self.folder)
+        trace = engine.trace(table.source, folder=self.folder), sum(map(len, self.ledger.state.versions.values()))
         known = self._publics.get(table.name)
         if known is None or known[0] != trace:
+            self.refuse_second_budget(table)
             known = self._publics[table.name] = (trace, load(table, folder=self.folder, engine=engine))
         return known[1]
 

@@ -1,11 +1,14 @@
 """What the ledger shows of time: whole seconds, and of one question the time of its charge alone."""
 
 import json
+import time
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import pytest
 
 from clinic import make, run
+from discreet import version
 from discreet.console import entries
 from discreet.errors import QueryFailed
 from discreet.ledger import chain
@@ -111,6 +114,40 @@ def test_an_export_is_a_chain_that_anybody_can_compute(project, capsys, tmp_path
         body = canonical(one["body"])
         assert one["digest"] == digest(seq=one["seq"], time=one["time"], kind=one["kind"], body=body, previous=previous)
         previous = one["digest"]
+
+
+def stamps(found):
+    """The moments, in seconds, that the names of versions' files hold."""
+    return [int(one["body"]["file"].split("-")[2][:8], 16) for one in found if one["kind"] == "version"]
+
+
+def test_no_row_tells_when_the_making_of_a_version_began(project):
+    """The row is written at its end: the difference would tell how long it took."""
+    before = int(time.time())
+    ask(project)
+    project.refresh("patients")
+    found = stamps(shown(project))
+    assert len(found) == 2 and all(stamp % 86_400 == 0 for stamp in found)
+    assert all(before < stamp <= time.time() + 2 * 86_400 for stamp in found)
+
+
+def test_which_day_a_name_holds_is_chance_and_no_edge_of_a_day(monkeypatch):
+    monkeypatch.setattr(version, "time", SimpleNamespace(time=lambda: 100 * 86_400 - 1.0))
+    for chance, day in [(0, 100), (1, 101), (86_399, 101)]:
+        monkeypatch.setattr(version.secrets, "randbelow", lambda most, one=chance: one if most == 86_400 else most)
+        name = version.new_name("patients", ledger="abcdefghijklmnop", ending=".parquet")
+        assert int(name.split("-")[2][:8], 16) == day * 86_400
+
+
+def test_a_name_of_an_earlier_version_is_not_shown_nor_digests_to_try_it_out(project, monkeypatch):
+    name = "patients-abcdefghijklmnop-6a0c1d2f00112233445566aa.parquet"
+    monkeypatch.setattr("discreet.curator.new_name", lambda *_, **__: name)
+    monkeypatch.setattr("discreet.curator.check_in_time", lambda _: None)
+    ask(project)
+    assert [entry.data()["file"] for entry in project.ledger.entries() if entry.kind == "version"] == [name]
+    assert name not in json.dumps(shown(project))
+    assert {one["digest"] for one in shown(project)} == {None}
+    assert project.ledger.verify().sound
 
 
 def test_the_verbs_show_the_same(mixed, capsys, tmp_path):

@@ -31,6 +31,9 @@ FOLLOWING: frozenset[Kind] = frozenset({"answer", "failure", "step"})
 START = "0" * 64
 
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+#: When the making of a version began, in seconds, as its file's name says: see `version.new_name`.
+_BEGAN = re.compile(r"-([0-9a-f]{8})[0-9a-f]{16}(?:\.[a-z]+)?", re.ASCII)
+DAY_S = 86_400
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
 
 
@@ -87,6 +90,18 @@ def to_the_second(time: str) -> str:
     '2026-01-31T10:20:30.000000Z'
     """
     return f"{time[:19]}.000000Z"
+
+
+def names_a_second(file: str) -> bool:
+    """Whether a version's file is named by the second at which its making began, as earlier versions named them.
+
+    >>> names_a_second("visits-abcdefghijklmnop-6a0c1d2f00112233445566aa.parquet")
+    True
+    >>> names_a_second("visits-abcdefghijklmnop-6a0a568000112233445566aa.parquet")
+    False
+    """
+    found = _BEGAN.search(file)
+    return found is not None and int(found[1], 16) % DAY_S != 0
 
 
 def link(*, seq: int, kind: Kind, body: dict[str, Any], previous: str, key: bytes, time: str | None = None) -> Entry:

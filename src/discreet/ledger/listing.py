@@ -1,9 +1,12 @@
 """Listing: the ledger's rows for people and files, without the time that counting took.
 
-Guarantee: nothing here depends on how long a question was counted, given when it was charged.
+Guarantee: nothing here depends on how long a question was counted, given when it was charged; nor, but for which of two
+    days the name of a version's file holds, on how long a version was made, given when it was entered.
 Because: a row that follows a charge (its answer, its failure, a step) has the charge's time, and all times are whole
-    seconds. Rows of earlier versions are stored with microseconds, which their digests cover: whoever has a digest and
-    the rest of the row can try all of them. So a ledger with such a row shows no digest. The MAC needs the key.
+    seconds. The name of a version's file holds a day after its making began. Rows of earlier versions are stored with
+    microseconds, and name files by the second at which their making began. Digests cover both: whoever has a digest and
+    the rest of the row can try all of them. So a ledger with such a row shows neither those names nor any digest. The
+    MAC needs the key.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from discreet.ledger.chain import FOLLOWING, Entry, to_the_second
+from discreet.ledger.chain import FOLLOWING, Entry, names_a_second, to_the_second
 from discreet.ledger.state import State
 
 
@@ -22,12 +25,20 @@ def listed(entries: Iterable[Entry], state: State) -> list[dict[str, Any]]:
             "seq": one.seq,
             "time": shown_time(one, state),
             "kind": one.kind,
-            "body": one.data(),
+            "body": shown_body(one),
             "digest": shown_digest(one, state),
             "mac": one.mac,
         }
         for one in entries
     ]
+
+
+def shown_body(entry: Entry) -> dict[str, Any]:
+    """What a row says, without a file's name that holds a second."""
+    found = entry.data()
+    if entry.kind == "version" and names_a_second(found["file"]):
+        del found["file"]
+    return found
 
 
 def shown_time(entry: Entry, state: State) -> str:

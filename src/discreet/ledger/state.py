@@ -21,7 +21,7 @@ from discreet.errors import DiscreetError, LedgerFault, UsageError
 from discreet.exact import EPSILON_UNITS
 from discreet.ledger.account import Account
 from discreet.ledger.booking import account_totals, book, cost_of, price_of
-from discreet.ledger.chain import START, Entry, Kind, canonical, to_the_second
+from discreet.ledger.chain import START, Entry, Kind, canonical, names_a_second, to_the_second
 from discreet.ledger.protected_unit import ProtectedUnit
 from discreet.ledger.records import Charge, Invariant, Reservation, Row, Step, Stored, Stream, Touched, Version
 from discreet.schema.unit_naming import Naming
@@ -63,7 +63,7 @@ class State:
     invariants: dict[str, Invariant] = field(default_factory=dict)
     streams: dict[str, Stream] = field(default_factory=dict)
     keys: dict[str, str] = field(default_factory=dict)
-    #: Whether a row has a time finer than a second, as earlier versions wrote them.
+    #: Whether a row has a time finer than a second, or a file named by one, as earlier versions wrote them.
     fine_times: bool = False
 
     @property
@@ -262,6 +262,7 @@ class State:
         )
         self._protect(population, table, version.naming, row=entry.seq, version=number)
         self.largest[table] = number
+        self.fine_times = self.fine_times or names_a_second(version.file)
         return Touched()
 
     def _protect(self, population: str, table: str, naming: Naming, *, row: int, version: int | None = None) -> None:
