@@ -287,8 +287,9 @@ def _connect(
     for statement in (
         "SET TimeZone = 'UTC'",
         "SET enable_external_file_cache = false",  # a file may be replaced under the same name
-        # A CSV's size is guessed too small, and the source must not become the side held in memory.
-        "SET disabled_optimizers = 'join_order,build_side_probe_side'",
+        # A CSV's size is guessed too small, and the source must not become the side held in memory. Nor may whom one
+        # side of a join holds decide which rows of the other are read: that takes longer where somebody is there.
+        "SET disabled_optimizers = 'join_order,build_side_probe_side,join_filter_pushdown'",
         f"SET allowed_directories = [{', '.join(text_literal(folder) for folder in reached)}]",
         "SET enable_external_access = false",
         "SET lock_configuration = true",

@@ -24,6 +24,9 @@ from discreet.sql.emit import Emitter
 #: What the declared table calls the number of a row's person.
 PERSON = f"{OURS}person"
 
+#: A person's number that nobody has: numbers begin at 0.
+NOBODY = -1
+
 #: What the table of discovered keys calls the number of a key.
 PLACE = f"{OURS}place"
 
@@ -193,14 +196,20 @@ class Writer:
                 assert_never(plan)
 
     def _join_person(self, plan: JoinPerson, region: Region | None) -> _Rows:
-        """The same person's rows of another relation; across tables persons meet by their tags."""
+        """The same person's rows of another relation; across tables persons meet by their tags.
+
+        To what is joined a row of nobody's is added, whom no row belongs to: an engine that finds nothing to join
+        leaves out the rest of the work, everybody's, and how long it takes would tell whether one person was there.
+        """
         inner, other = self._relation(plan.source, region), self._relation(plan.other, None)
         word = "LEFT JOIN" if plan.outer else "JOIN"
         own, theirs = base(plan.source), base(plan.other)
         number = self._name(f"{OURS}person {plan.place}")
         listed = [f"{self._name(PERSON)} AS {number}"]
         listed += [f"{self.emitter.expression(expression)} AS {self._name(name)}" for name, expression in plan.columns]
+        nobody = ", ".join([str(NOBODY), *("NULL" for _ in plan.columns)])
         lines = [f"SELECT {', '.join(listed)}", f"FROM {other.text}", *_where(list(other.conditions))]
+        lines.append(f"UNION ALL SELECT {nobody}")
         joined = "\n  ".join("\n".join(lines).split("\n"))
         text = inner.text
         left = self._name(PERSON)
@@ -208,7 +217,8 @@ class Writer:
             mine, yours = self._name(f"{OURS}mine {plan.place}"), self._name(f"{OURS}theirs {plan.place}")
             pairs = (
                 f"SELECT a.number AS {mine}, b.number AS {yours} "
-                f"FROM {self.names.persons(own)} AS a JOIN {self.names.persons(theirs)} AS b ON a.tag = b.tag"
+                f"FROM {self.names.persons(own)} AS a JOIN {self.names.persons(theirs)} AS b ON a.tag = b.tag "
+                f"UNION ALL SELECT {NOBODY}, {NOBODY}"
             )
             text += f"\n{word} {self._derived(pairs, f'pairs {plan.place}')} ON {left} = {mine}"
             left = yours
