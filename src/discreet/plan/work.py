@@ -73,7 +73,7 @@ GROUPS_NS = 1_000_000
 DISTINCT_NS = 3_000_000
 
 #: A row of a public table that is read, or entered into a hash table.
-PUBLIC_NS = 500
+PUBLIC_NS = 1_000
 
 #: Operators' worth of work: to match a row in a join, to remember a value of count(DISTINCT …), to bring out a group.
 _MATCH = 5
