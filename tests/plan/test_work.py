@@ -120,3 +120,12 @@ def test_operands_that_are_written_several_times_are_counted_so():
 def test_work_on_rows():
     assert Work(operators=1).on(10) < Work(operators=1).on(10_000) < Work(operators=2).on(10_000)
     assert Work(operators=1, letters=1000).on(1) > Work(operators=1).on(1)
+
+
+def test_a_public_table_so_large_that_hashing_it_takes_time():
+    """An engine hashes it only when there is a row to meet it."""
+    question = "SELECT count(*) FROM visits v JOIN ones o ON v.cost = o.v"
+    read(question, catalog(1, public=50_000))
+    with pytest.raises(Refused) as told:
+        read(question, catalog(1, public=150_000))
+    assert "pick those you need" in told.value.hint

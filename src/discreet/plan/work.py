@@ -73,7 +73,7 @@ GROUPS_NS = 1_000_000
 DISTINCT_NS = 3_000_000
 
 #: A row of a public table that is read, or entered into a hash table.
-PUBLIC_NS = 150
+PUBLIC_NS = 1_000
 
 #: Operators' worth of work: to match a row in a join, to remember a value of count(DISTINCT …), to bring out a group.
 _MATCH = 5
@@ -281,6 +281,10 @@ def _way_out(plan: Plan, schemas: Mapping[str, Schema]) -> str:
     """What makes the work of one unit smaller, by what makes it large."""
     node, widest, found = plan, 1, "ask fewer or simpler things at once, or lower rows_per_person"
     while not isinstance(node, Scan):
+        if isinstance(node, JoinPublic) and 2 * node.size * PUBLIC_NS > MOST_WORK_NS:
+            return (
+                f"{node.table!r} has {node.size:,} rows: pick those you need, JOIN (SELECT … FROM {node.table} WHERE …)"
+            )
         below = reach(node.source, schemas).rows
         grown = reach(node, schemas).rows // max(1, below)
         if isinstance(node, JoinPublic | JoinPerson) and grown > widest:

@@ -217,7 +217,8 @@ class Writer:
             mine, yours = self._name(f"{OURS}mine {plan.place}"), self._name(f"{OURS}theirs {plan.place}")
             pairs = (
                 f"SELECT a.number AS {mine}, b.number AS {yours} "
-                f"FROM {self.names.persons(own)} AS a JOIN {self.names.persons(theirs)} AS b ON a.tag = b.tag"
+                f"FROM {self.names.persons(own)} AS a JOIN {self.names.persons(theirs)} AS b ON a.tag = b.tag "
+                f"UNION ALL SELECT {NOBODY}, {NOBODY}"
             )
             text += f"\n{word} {self._derived(pairs, f'pairs {plan.place}')} ON {left} = {mine}"
             left = yours
