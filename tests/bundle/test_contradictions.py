@@ -2,10 +2,12 @@
 
 import json
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 
-from discreet.bundle import make, manifest, proof, reread
+from discreet.accounting.guarantee import Guarantee
+from discreet.bundle import make, proof, reread
 from discreet.bundle.content import content_of
 from discreet.bundle.signing import Signer
 from discreet.bundle.verify import verify
@@ -71,3 +73,64 @@ def test_choices_of_keys_tell_no_numbers(contents, tmp_path):
 
     _, holds = judged(stored_as(contents[TOP], lie), tmp_path / "out")
     assert holds["noise"] is False
+
+
+def declared_as(content, change):
+    """The content with another version of its table, told so in the proof, too."""
+    schemas = json.loads(json.dumps(dict(content.schemas)))
+    change(schemas)
+    return replace(content, schemas=schemas)
+
+
+def persons_gone(schemas):
+    del schemas["visits"]["persons"]
+
+
+def persons_other(schemas):
+    schemas["visits"]["persons"][0]["person"] = ["ward"]
+
+
+def persons_more(schemas):
+    schemas["visits"]["persons"][0]["exact"] = 163
+
+
+def version_other(schemas):
+    schemas["visits"]["more"] = 163
+
+
+def populations(schemas):
+    schemas["other"] = schemas["visits"] | {"population": "others"}
+
+
+@pytest.mark.parametrize("text", [COUNT, "ranges"])
+@pytest.mark.parametrize(
+    ("change", "holds"),
+    [(persons_gone, None), (persons_other, False), (persons_more, False), (version_other, False), (populations, False)],
+)
+def test_a_unit_that_contradicts_itself(text, change, holds, contents, tmp_path):
+    _, found = judged(declared_as(contents[text], change), tmp_path / "out")
+    assert found["unit"] is holds
+
+
+@pytest.mark.parametrize(
+    ("change", "name", "holds"),
+    [
+        ({"unit_changes": ("'visits' identified people by ward",)}, "unit", None),
+        ({"unit_words": "one household"}, "unit", False),
+        ({"version": 7}, "unit", False),
+        ({"spent": Fraction(1000)}, "limit", False),
+        ({"spent": Fraction(0)}, "limit", None),
+        ({"guarantee": Guarantee(epsilon=Fraction(1, 2)), "spent": Fraction(1, 2)}, "limit", None),
+        ({"invariants": ("the total",)}, "limit", False),
+    ],
+)
+@pytest.mark.parametrize("text", [COUNT, ROWS, "ranges"])
+def test_a_plan_that_contradicts_itself(text, change, name, holds, contents, tmp_path):
+    report, found = judged(replace(contents[text], **change), tmp_path / "out")
+    assert found[name] is holds and report.state == ("fails" if holds is False else "not checked")
+
+
+def test_more_beside_the_row_of_the_ledger(contents, tmp_path):
+    content = contents[COUNT]
+    _, found = judged(replace(content, ledger={**content.ledger, "exact": 163}), tmp_path / "out")
+    assert found["limit"] is False
