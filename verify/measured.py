@@ -263,10 +263,14 @@ class Steps:
             strange = answers is not None and self.statistics[answers] not in counted
             if event["l1"] != most or threshold < 2 or part["law"] != law or strange:
                 raise Broken("a threshold on numbers of persons that one unit moves further")
+            if any(each < threshold for each in part["noisy"]):
+                raise Broken("a key is shown whose noisy number lies below its threshold")
             agree(ratio(event["delta"]), threshold_delta(scale, most, threshold))
             return {"kind": "threshold", "threshold": threshold, "answers": answers} | named
         if event["kind"] != "top-k" or event["choices"] != self.top or len(part["keys"]) > self.top:
             raise Broken("keys were found by neither a threshold nor choices of the most common")
+        if [part[name] for name in ("answers", "law", "threshold")] != [None] * 3 or part.get("cut"):
+            raise Broken("choices of the most common keys tell no numbers")
         candidates = max(self.top, 1000)
         strangers, margin = min(most, candidates), whole(told["margin"])
         lead = power(min(ratio(event["epsilon"]) * (margin - 1), Fraction(10_000)), up=False)

@@ -79,7 +79,7 @@ def test_a_bundle_is_whole_and_says_one_thing(made, tmp_path, state):
     report = verify(written(files, tmp_path / "out"))
     assert report.sound and report.release == release.id
     assert [(check.name, check.holds) for check in report.checks] == [
-        (name, True) for name in ("whole", "signed", "cost", "proof", "noise", "data", "card")
+        (name, True) for name in ("whole", "signed", "cost", "unit", "limit", "proof", "noise", "data", "card")
     ]
     rows = pyarrow.parquet.read_table(io.BytesIO(files["data.parquet"])).to_pylist()
     assert [(row["disease"], row["n"], row["a"]) for row in rows] == [tuple(row) for row in release.rows]

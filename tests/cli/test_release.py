@@ -83,7 +83,7 @@ def test_without_the_ledgers_state_folder_the_bundle_is_checked_all_the_same(pro
     code, report, _ = clinic.run(capsys, folder, "release", "verify", str(out), "--key", made["key"])
     assert code == 1 and report["state"] == "not checked" and report["sound"] and report["open"] == ["ledger"]
     assert {check["name"]: check["holds"] for check in report["checks"]} == {
-        **dict.fromkeys(("whole", "signed", "cost", "proof", "noise", "data", "card"), True),
+        **dict.fromkeys(("whole", "signed", "cost", "unit", "limit", "proof", "noise", "data", "card"), True),
         "ledger": None,
     }
     code, text, _ = clinic.say(capsys, folder, "release", "verify", str(out), "--accept-open")

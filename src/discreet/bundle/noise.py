@@ -48,7 +48,7 @@ def noise_of(plan: Mapping[str, Any], derivation: Mapping[str, Any] | None) -> C
         measured, and the steps of a program lose no more than its charge.
     """
     try:
-        words = _answer(derivation) if derivation is not None else _program(plan)
+        words = _program(plan) if derivation is None else _answer(derivation, plan["payloads"])
     except Differs as problem:
         return Check(name="noise", holds=False, words=str(problem))
     except _NotChecked as problem:
@@ -56,14 +56,17 @@ def noise_of(plan: Mapping[str, Any], derivation: Mapping[str, Any] | None) -> C
     return Check(name="noise", holds=True, words=words)
 
 
-def _answer(derivation: Mapping[str, Any]) -> str:
+def _answer(derivation: Mapping[str, Any], payloads: Mapping[str, str]) -> str:
     """Every vector of an answer: the law and the event beside it are those of the sensitivity that was derived."""
     found = bool(derivation["question"]["keys"])
-    for steps in derivation["measured"].values():
+    for id_, steps in derivation["measured"].items():
+        stored = json.loads(payloads[id_])["parts"]
         if sum(step["kind"] in ("threshold", "top-k") for step in steps) != found:
             raise Differs("keys are shown that no step discovered, or were discovered twice")
         for step in steps:
             _step_of_answer(step, derivation["question"]["top"])
+            if step["kind"] in ("threshold", "top-k"):
+                _check_keys(stored[step["part"]], step["event"])
     return "every event is noise of its law on numbers that one unit moves so far"
 
 
@@ -96,6 +99,20 @@ def _check_threshold(event: Event, threshold: int | None, touched: int) -> None:
     wanted = delta_of(DiscreteLaplace(scale=event.scale), keys_per_person=touched, threshold=threshold)
     if event.l1 != touched or event.delta != wanted:
         raise Differs("a threshold hides keys of fewer rows than a person has")
+
+
+def _check_keys(part: Mapping[str, Any], event: Mapping[str, Any]) -> None:
+    """Keys as they are stored: each noisy number reached its threshold, and choices of keys tell no numbers."""
+    if event["kind"] != "threshold":
+        if part["noisy"] or (part["answers"], part["law"], part["threshold"]) != (None, None, None):
+            raise Differs("choices of the most common keys tell no numbers")
+        return
+    answers, noisy = part["answers"], part["noisy"]
+    law = None if answers is None else {"kind": "discrete-laplace", "scale": event["scale"]}
+    if part["law"] != law or len(noisy) != (0 if answers is None else len(part["keys"])):
+        raise Differs("the numbers of discovered keys are not those that a threshold was set on")
+    if any(each < part["threshold"] for each in noisy):
+        raise Differs("a key is shown whose noisy number lies below its threshold")
 
 
 def _program(plan: Mapping[str, Any]) -> str:
@@ -196,6 +213,7 @@ def _model(taken: Sequence[Event], steps: Sequence[Any], schema: Schema) -> str:
         elif isinstance(event, Threshold):
             (part,) = drawn["parts"]
             _check_threshold(event, part["threshold"], 1 if constant and event.l1 == 1 else rows)
+            _check_keys(part, events.to_data(event))
         elif all(isinstance(each, Exponential) for each in parts_of(event)):
             choices += 1
         else:

@@ -16,7 +16,7 @@ DOES_NOT_PROVE = (
 class Check:
     """One thing that was looked at. `holds` None: it could not be, and `words` say why."""
 
-    name: Literal["whole", "signed", "cost", "proof", "noise", "data", "card", "ledger"]
+    name: Literal["whole", "signed", "cost", "unit", "limit", "proof", "noise", "data", "card", "ledger"]
     holds: bool | None
     words: str
 

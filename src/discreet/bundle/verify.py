@@ -3,6 +3,8 @@
     whole      exactly the files of the manifest, each with its digest
     signed     the key that the manifest names has signed it, and is the one that was expected
     cost       what it claims to have cost follows from the event
+    unit       whom it protects is what is declared, by the same columns throughout, and one population
+    limit      what is spent lies within the limit and covers this release; exact totals double losses
     proof      the proof is the one that follows from the plan (bundles of format 1 have none)
     noise      every event is noise for the declared unit, on what the bundle says was measured
     data       CSV, Parquet and JSON hold the same numbers, and these follow from the stored measurement; no other files
@@ -33,6 +35,7 @@ from discreet.bundle.reading import read_files
 from discreet.bundle.report import Check, Report, plain
 from discreet.bundle.retold import retold
 from discreet.bundle.signing import Signer
+from discreet.bundle.standing import limit_of, unit_of
 from discreet.errors import DiscreetError, LedgerFault
 from discreet.measurement import Measurement
 
@@ -99,7 +102,10 @@ def _inside(files: Files, told: Manifest, project: Project | None) -> list[Check
     """What the files say, now that they are what was signed."""
     try:
         plan = json.loads(files["plan.json"])
-        found = [_cost(plan, events.from_data(plan["event"]), told)]
+        event = _event(plan)
+        if event is None:
+            return [Check(name="cost", holds=False, words="the event is not one that Discreet wrote")]
+        found = [_cost(plan, event, told), *_standing(plan, told)]
         found += [*([_proof(files, plan, told)] if told.format > 1 else []), _noise(plan, told)]
         found += [_data(files, plan, told), _card(files, plan, told)]
         if project is not None and all(check.holds is not False for check in found):
@@ -109,6 +115,30 @@ def _inside(files: Files, told: Manifest, project: Project | None) -> list[Check
         raise
     except _STRANGE:  # signed, and yet no bundle: somebody else's program made it
         return [Check(name="cost", holds=False, words="the plan is not one that Discreet wrote")]
+
+
+def _event(plan: dict[str, Any]) -> events.Event | None:
+    """The event of a plan; None where it is none, which is the bundle's fault and no ledger's."""
+    try:
+        for stored in map(json.loads, plan["payloads"].values()):
+            if isinstance(stored, dict) and "event" in stored:
+                events.from_data(stored["event"])
+        for step in plan.get("steps", ()):
+            events.from_data(step["event"])
+        return events.from_data(plan["event"])
+    except _STRANGE:
+        return None
+
+
+def _standing(plan: dict[str, Any], told: Manifest) -> list[Check]:
+    """Whom it protects, and within which limit."""
+    found: list[Check] = []
+    for name, one in (("unit", lambda: unit_of(plan)), ("limit", lambda: limit_of(plan, told.ledger))):
+        try:
+            found.append(one())
+        except _STRANGE:
+            found.append(Check(name=name, holds=False, words="the plan is not one that Discreet wrote"))
+    return found
 
 
 def _with_ledger(found: list[Check], compared: list[Check]) -> list[Check]:
