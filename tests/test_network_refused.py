@@ -73,7 +73,20 @@ VERBS = {
 
 #: Others: acts of the owner, budgets, what was released or is public; graphs; and `about`, which takes what `sql` read.
 OTHERS = {
-    *("about", "acknowledge", "add", "adopt", "again", "asker", "budget", "curator", "find", "forget", "grant"),
+    *(
+        "about",
+        "acknowledge",
+        "add",
+        "adopt",
+        "again",
+        "asker",
+        "budget",
+        "curator",
+        "edited_places",
+        "find",
+        "forget",
+        "grant",
+    ),
     *("graph", "guarantee", "held", "holds", "ledger", "ledger_path", "make", "private", "public", "recalled"),
     *("refresh", "release", "reread", "source_changed", "table", "verify", "versions", "warnings"),
 }
@@ -217,7 +230,7 @@ def test_a_row_that_is_an_edge_is_told_of(tmp_path, capsys):
     assert call(["add", str(tmp_path / "e.csv"), "--project", str(tmp_path)]) == 0
     assert "--ends source,target" in capsys.readouterr().out
     assert call(["refresh", "e", "--project", str(tmp_path)]) == 0
-    assert 'say ends = ["source", "target"]' in capsys.readouterr().err
+    assert 'write ends = ["source", "target"]' in capsys.readouterr().err
 
 
 def test_headers_are_told_before_anything_is_made(tmp_path):

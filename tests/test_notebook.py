@@ -270,7 +270,7 @@ def test_a_model_says_what_it_is_good_for(model):
     tree = read(model._repr_html_())
     assert re.search(r"mst model of patients: about [\d,]+ rows, epsilon 50", text(tree))
     head, *body = rows(tree)
-    assert head == ["tables of", "good", "partly", "poor", "not measured"]
+    assert head == ["tables of", "good", "partly", "poor", "unknown"]
     assert [(row[0], sum(map(int, row[1:]))) for row in body] == [("single columns", 3), ("pairs", 3), ("threes", 1)]
     assert "Rely on: " in text(tree) and model.card.release in text(tree)
     judged = marginals(Measured(model)).judged

@@ -160,12 +160,14 @@ def test_rare_cells_are_kept_together_where_they_are_two():
 def test_bins_are_of_even_numbers_of_rows_where_noise_allows():
     attribute = attribute_of(Number(name="a", type="integer", low=0, high=255))
     values = np.append(np.where(np.arange(256) < 64, 400.0, 10.0), 50.0)
-    found = bins(attribute, values, 1.0, float(values.sum()))
+    found, clear = bins(attribute, values, 1.0, float(values.sum()))
     assert found[-1] == found[:-1].max() + 1 and (np.diff(found[:-1]) >= 0).all()  # NULL apart, bins in order
     sums = np.bincount(found, weights=values)[:-1]
     assert 20 <= len(sums) <= 32 and sums.max() < 3 * values.sum() / 32
-    drowned = bins(attribute, values, 1e5, float(values.sum()))
+    assert clear.tolist() == [False] * 256 + [True]  # their noise drew the bins
+    drowned, clear = bins(attribute, values, 1e5, float(values.sum()))
     assert np.bincount(drowned)[:-1].tolist() == [128, 128]  # equal width, few
+    assert clear.all()
 
 
 def test_large_numbers_do_not_overflow():

@@ -14,9 +14,9 @@ Because: a unit owns at most `reach.rows` rows of each relation (plan/stability)
     MOST_TEXT characters. A public table is read or hashed at most once for each join of each step. Steps run one
     after the other. The rest is a sum.
 
-The constants are measured on DuckDB, PostgreSQL and Spark by benchmarks/bench_work.py; each is the slowest engine's,
-rounded up. What one unit changes in others' work (a page that is read or skipped, caches, memory) is not in it:
-SECURITY.md names it.
+The constants are measured on DuckDB and PostgreSQL by benchmarks/bench_work.py; each is the slower engine's, rounded
+up. (A job of Spark takes seconds, in which so little is not seen.) What one unit changes in others' work (a page that
+is read or skipped, caches, memory) is not in it: SECURITY.md names it.
 """
 
 from __future__ import annotations
