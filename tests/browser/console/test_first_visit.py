@@ -67,6 +67,7 @@ def test_first_visit_to_first_answer(coming: Coming, place: Place, picture: Pict
 def _first_answer(page: Page, picture: Picture) -> None:
     """The price appears before anything is paid, follows what is typed, and the answer tells what it is worth."""
     question, price = page.get_by_label("Your question, in SQL"), page.locator("#price")
+    page.get_by_role("button", name="Put the example in the box").click()
     expect(price).to_contain_text("epsilon 0.1, delta 0")
     expect(price).to_contain_text("n: plus or minus")
     question.fill("SELECT ward, count(*) AS n FROM patients GROUP BY ward")
