@@ -109,6 +109,9 @@ class Bundle:
             raise Open("a bundle of format 1 carries no proof: nothing more can be derived")
         self.plan, self.proof = read(self.files["plan.json"]), read(self.files["proof.json"])
         same([self.manifest["format"], self.proof["format"]], [2, 1], "a format")
+        told = {"format", "release", "discreet", "files", "claims", "ledger", "key", "signature"}
+        if set(self.manifest) != told or set(self.manifest["ledger"]) != {"ledger", "row", "commitment", "as_of"}:
+            raise Broken("the manifest has other parts than a manifest has")
         for name, told in (("release", self.manifest["release"]), ("kind", self.manifest["claims"]["kind"])):
             same([self.proof[name], self.plan[name]], [told, told], f"the {name}")
         named = {"format", "release", "kind", "unit", "losses", "total", "doubled", "limit", "spent", "ledger"}

@@ -37,3 +37,13 @@ def test_choices_of_keys_tell_no_numbers(bundles):
         store(documents["plan"], payload)
 
     assert verdicts(forged(bundles["persons: top"], lie))["sensitivity"] == "broken"
+
+
+@pytest.mark.parametrize("place", ["manifest", "ledger"])
+def test_a_manifest_has_no_other_parts(place, bundles):
+    def lie(documents):
+        told = documents["manifest"]
+        (told if place == "manifest" else told["ledger"])["exact"] = 163
+        documents["proof"]["ledger"] = told["ledger"]
+
+    assert verdicts(forged(bundles["rows: count"], lie))["documents"] == "broken"
