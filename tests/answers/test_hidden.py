@@ -106,6 +106,28 @@ def test_what_is_hidden_sorts_as_null(stays, descending):
             assert [row[0] for row in found.rows[2:]] in (["nobody", None], [None, "nobody"])
 
 
+@pytest.mark.parametrize(
+    ("having", "wards"),
+    [
+        ("avg(age) > 10", ["a", "b"]),
+        ("not avg(age) > 10", []),
+        ("not (avg(age) > 10 and count(*) > 10)", ["nobody", None]),  # NULL and false is false
+        ("avg(age) < 1000", ["a", "b"]),
+        ("avg(age) between 0 and 110", ["a", "b"]),
+        ("2 * avg(cost) - 1 is not null", ["a", "b"]),
+        ("avg(age) is null", ["nobody", None]),
+        ("stddev(age) is null or count(*) > 10", ["a", "b", "nobody", None]),
+        ("x >= 0", ["a", "b"]),  # by its alias
+        ("count(*) < 10", ["nobody", None]),
+        ("sum(cost) < 10", ["nobody", None]),
+    ],
+)
+def test_having_reads_what_is_shown(stays, having, wards):
+    """A number that is a dash is NULL, not what lies behind the dash."""
+    text = f"select ward, avg(age) as x, count(*) from stays group by ward having {having}"
+    assert [row[0] for row in stays.sql(text).ask(epsilon=1000).rows] == wards
+
+
 def read(stays, text, low, middle, high):
     """A reading of a quantile without noise on its way: these bins were drawn, in each of four groups."""
     asked = stays.sql(text).asked

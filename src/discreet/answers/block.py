@@ -56,13 +56,19 @@ class Block:
         return [self.values[index] for index in range(len(self.asked.inquiry.statistics))]
 
     def kept(self) -> NDArray[np.int64]:
-        """The groups that HAVING keeps, in the order of their keys as selected."""
-        order = self._by_keys()
-        if self.asked.having is None:
+        """The groups that HAVING keeps, in the order of their keys as selected. What is hidden is NULL there."""
+        order, having = self._by_keys(), self.asked.having
+        if having is None:
             return order
-        held = np.broadcast_to(formula.evaluate(self.asked.having, self.vectors()), self.size)
+        shown = {part: self._shown(part) for part in formula.compared(having) if formula.cells(part)}
+        held = np.broadcast_to(formula.evaluate(having, self.vectors(), known=shown), self.size)
         kept: NDArray[np.int64] = order[held[order] == 1]
         return kept
+
+    def _shown(self, part: formula.Formula) -> NDArray[np.float64]:
+        """The numbers of a formula as they were drawn, NaN where one is hidden."""
+        values = np.broadcast_to(formula.evaluate(part, self.vectors()), self.size)
+        return np.where(self.hidden(Output(name="", formula=part)), np.nan, values)
 
     def _by_keys(self) -> NDArray[np.int64]:
         shown = [output.key for output in self.asked.outputs if output.key is not None]

@@ -41,6 +41,7 @@ from discreet.plan.formula.nodes import (
     Or,
     Quotient,
     cells,
+    compared,
     numbers_of_rows,
 )
 from discreet.plan.formula.shares import needs, split
@@ -65,6 +66,7 @@ __all__ = [
     "average",
     "bounds",
     "cells",
+    "compared",
     "correlation",
     "count",
     "covariance",

@@ -147,6 +147,15 @@ def numbers_of_rows(formula: Formula) -> frozenset[int]:
     return own.union(*(numbers_of_rows(part) for part in children(formula)))
 
 
+def compared(condition: Formula) -> Iterator[Formula]:
+    """The numbers that a condition compares, or asks whether they are NULL."""
+    for part in children(condition):
+        if isinstance(part, And | Or | Not | IsNull | Compare):
+            yield from compared(part)
+        else:
+            yield part
+
+
 def _cells(formula: Formula) -> Iterator[int]:
     if isinstance(formula, Cell):
         yield formula.index

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, assert_never
 
@@ -36,37 +36,42 @@ COMPARISONS: dict[str, Callable[..., Any]] = {
 }
 
 
-def evaluate(formula: Formula, values: Sequence[NDArray[Any]]) -> Floats:
+def evaluate(
+    formula: Formula, values: Sequence[NDArray[Any]], *, known: Mapping[Formula, Floats] | None = None
+) -> Floats:
     """The formula's value in each group, as float64, NaN for NULL.
 
-    `values` are the noisy statistics, each a vector over the groups.
+    `values` are the noisy statistics, each a vector over the groups. `known`: parts that are not computed but have
+    these values, as where some are not shown.
     """
     with np.errstate(all="ignore"):  # NULL is NaN, and that is no accident
-        found = _value(formula, [np.asarray(value).astype(np.float64) for value in values])
+        found = _value(formula, [np.asarray(value).astype(np.float64) for value in values], known or {})
     size = values[0].shape if values else (1,)
     return np.array(np.broadcast_to(found, size))
 
 
-def _value(formula: Formula, values: Sequence[Floats]) -> Floats:
+def _value(formula: Formula, values: Sequence[Floats], known: Mapping[Formula, Floats]) -> Floats:
+    if formula in known:
+        return known[formula]
     match formula:
         case Cell(index=index):
             return values[index]
         case Number(value=value):
             return np.array(np.nan if value is None else float(value))
         case Arithmetic(operator=operator, left=left, right=right):
-            return arithmetic(operator, _value(left, values), _value(right, values))
+            return arithmetic(operator, _value(left, values, known), _value(right, values, known))
         case Quotient(above=above, below=below, low=low, high=high):
-            ratio = _value(above, values) / np.maximum(_value(below, values), 1.0)
+            ratio = _value(above, values, known) / np.maximum(_value(below, values, known), 1.0)
             return np.clip(ratio, float(low), float(high))
         case Clamp(of=of, low=low, high=high):
-            return np.clip(_value(of, values), *ends(low, high))
+            return np.clip(_value(of, values, known), *ends(low, high))
         case Call(name=name, arguments=arguments):
-            return call(name, [_value(argument, values) for argument in arguments])
+            return call(name, [_value(argument, values, known) for argument in arguments])
         case Compare(operator=operator, left=left, right=right):
-            sides = _value(left, values), _value(right, values)
+            sides = _value(left, values, known), _value(right, values, known)
             return np.where(np.isnan(sides[0] + sides[1]), np.nan, COMPARISONS[operator](*sides))
         case And() | Or() | Not() | IsNull():
-            return _truth(formula, values)
+            return _truth(formula, values, known)
         case _:
             assert_never(formula)
 
@@ -76,18 +81,18 @@ def ends(low: Fraction | None, high: Fraction | None) -> tuple[float, float]:
     return -np.inf if low is None else float(low), np.inf if high is None else float(high)
 
 
-def _truth(formula: And | Or | Not | IsNull, values: Sequence[Floats]) -> Floats:
+def _truth(formula: And | Or | Not | IsNull, values: Sequence[Floats], known: Mapping[Formula, Floats]) -> Floats:
     """Three-valued: false AND NULL is false, true OR NULL is true."""
     match formula:
         case Not(of=of):
-            return 1.0 - _value(of, values)
+            return 1.0 - _value(of, values, known)
         case IsNull(of=of):
-            return np.isnan(_value(of, values)).astype(np.float64)
+            return np.isnan(_value(of, values, known)).astype(np.float64)
         case And(parts=parts):
-            found = [_value(part, values) for part in parts]
+            found = [_value(part, values, known) for part in parts]
             return _joined(found, stop=0.0)
         case Or(parts=parts):
-            found = [_value(part, values) for part in parts]
+            found = [_value(part, values, known) for part in parts]
             return _joined(found, stop=1.0)
         case _:
             assert_never(formula)
