@@ -100,7 +100,9 @@ def outcome(project, text):
         return [type(problem).__name__, problem.exit_code, str(problem), repr(problem), sorted(map(str, told.items()))]
     kinds = [column.kind for column in release.columns]
     rows = [[cell if kind == "key" else "#" for cell, kind in zip(row, kinds, strict=True)] for row in release.rows]
-    told = [re.sub(r"\d+", "#", line) for line in release.warnings if "the noise" not in line and "not shown" not in line]
+    told = [
+        re.sub(r"\d+", "#", line) for line in release.warnings if "the noise" not in line and "not shown" not in line
+    ]
     shown = sorted(map(str, rows)) if "ORDER BY" in text else rows  # the order is by noise
     return [
         "answer", [(column.name, column.kind) for column in release.columns], shown if "HAVING" not in text else "#",

@@ -132,13 +132,16 @@ def _event(plan: dict[str, Any]) -> events.Event | None:
 
 def _standing(plan: dict[str, Any], told: Manifest) -> list[Check]:
     """Whom it protects, and within which limit."""
-    found: list[Check] = []
-    for name, one in (("unit", lambda: unit_of(plan)), ("limit", lambda: limit_of(plan, told.ledger))):
-        try:
-            found.append(one())
-        except _STRANGE:
-            found.append(Check(name=name, holds=False, words="the plan is not one that Discreet wrote"))
-    return found
+    strange = "the plan is not one that Discreet wrote"
+    try:
+        unit = unit_of(plan)
+    except _STRANGE:
+        unit = Check(name="unit", holds=False, words=strange)
+    try:
+        limit = limit_of(plan, told.ledger)
+    except _STRANGE:
+        limit = Check(name="limit", holds=False, words=strange)
+    return [unit, limit]
 
 
 def _with_ledger(found: list[Check], compared: list[Check]) -> list[Check]:
