@@ -52,6 +52,7 @@ ALL = (
     Benchmark(name="graph", limit_s=3600),
     Benchmark(name="collect", limit_s=3600),
     Benchmark(name="console", limit_s=3600),
+    Benchmark(name="work", limit_s=3600),
 )
 
 
