@@ -186,7 +186,7 @@ def test_nan_passed_through(declaring, monkeypatch):
     """NaN is the largest of all floats, so that it would be clamped to the upper bound."""
     known = conversion.raw_sql
 
-    def passed(column, value, kind, *, code):
+    def passed(column, value, kind, *, code="NULL"):
         told = known(column, value, kind, code=code)
         return f"CASE WHEN CAST({value} AS VARCHAR) = 'nan' THEN 99 ELSE {told} END" if column.name == "cost" else told
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.lab.audit import exactly
 from discreet.lab.audit.projects import project
 from discreet.lab.audit.sql.world import AMOUNT, KIND, LIMIT, PERSONS, ROWS, cell, rows, values
 from discreet.lab.audit.targets import Target, law
+from discreet.measurement import ChosenBins
 
 #: A group of eight rows of persons with two each: three of them low, one high.
 GROUP = (6, 0, 0, 2)
@@ -41,14 +41,18 @@ def _count(samples: int, *, gaussian: bool) -> tuple[float, int]:
 
 
 def _median(samples: int) -> tuple[float, int]:
-    """The median of many groups that are all alike. Half of its epsilon of 4 is for the estimate."""
+    """The median of many groups that are all alike, as it was drawn: what says nothing is not shown.
+
+    Half of its epsilon of 4 is for the estimate.
+    """
     many, epsilon = min(600, samples), 4
     columns = {"cell": cell(many), "amount": f'type = "integer"\nlow = 0\nhigh = {len(GROUP) - 1}'}
     amounts = np.repeat(np.arange(len(GROUP)), GROUP).tolist()
     lines = [f"p{group}-{row // 2},{group},{amount}" for group in range(many) for row, amount in enumerate(amounts)]
     with project(columns, lines, **PERSONS) as opened:
-        shown: NDArray[np.float64] = values(
-            opened.sql("select cell, median(amount) from people group by cell").ask(epsilon=epsilon)
-        )
+        release = opened.sql("select cell, median(amount) from people group by cell").ask(epsilon=epsilon)
+        parts = opened.curator.stored(release.id).parts
+        bins = next(part.noisy_bins for part in parts if isinstance(part, ChosenBins))
+    chosen = np.array([middle for _, middle, _ in bins[:many]], dtype=np.int64)
     masses = exactly.quantile_masses(GROUP, fraction=0.5, epsilon=epsilon / 2, most=LIMIT)
-    return exactly.masses_p_value(shown[:, 0].astype(np.int64), masses), many
+    return exactly.masses_p_value(chosen, masses), many
