@@ -32,7 +32,7 @@ day = { type = "date", low = 2025-01-01, high = 2025-12-31 }
 
 RATIOS = (
     "avg(age)", "2 * avg(cost) - 1", "variance(age)", "stddev_pop(age)", "covar_pop(age, cost)", "corr(age, cost)",
-    "regr_slope(age, cost)", "regr_intercept(age, cost)", "sum(cost) / sum(age)", "avg(case when well then 1 else 0 end)",
+    "regr_slope(age, cost)", "regr_intercept(age, cost)", "avg(cost) + 1", "avg(case when well then 1 else 0 end)",
 )  # fmt: skip
 CHOICES = ("median(age)", "min(cost)", "max(age)", "median(day)", "percentile_cont(0.9) within group (order by cost)")
 
