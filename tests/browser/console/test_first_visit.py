@@ -91,7 +91,6 @@ def _first_answer(page: Page, picture: Picture) -> None:
     page.get_by_role("button", name="Ask", exact=True).click()
     expect(page).to_have_url(re.compile(r"/a/r-"))
     expect(page.locator("main")).to_contain_text("noise intervals")
-    expect(page.locator("main")).to_contain_text("confidence interval of the added noise")
     expect(page.locator("svg.chart")).to_be_visible()
     expect(page.get_by_role("group", name="The answer").locator("tbody tr")).to_have_count(5)  # four, and NULL
     expect(page.locator("#cost + dl")).to_contain_text("discrete Laplace noise")
