@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from discreet.engines.missing import is_missing
 from discreet.engines.spark.conversion import raw_sql, word_sql
 from discreet.engines.spark.kinds import Kind
 from discreet.engines.stored import bounds
@@ -50,6 +51,8 @@ def check(engine, columns, kind, array, given):
 def meant(column, value):
     if column is WORD:
         return None if value is None else _word(value)
+    if isinstance(column, Text) and is_missing(value):
+        return None
     return clamped(column, code_of(column, value))
 
 
