@@ -79,7 +79,9 @@ def test_nor_by_a_second_name_of_the_same_source(declare, tmp_path, source):
     second = SECOND.format(source=source, person='"patient_id"', rows=20)
     declare().sql(COUNT).ask(epsilon=1.5)
     project = declare(more=second)
-    with pytest.raises(UsageError, match="'again' and 'visits' have one source, and identify its people differently"):
+    with pytest.raises(
+        UsageError, match="'again' and 'visits' have the same source but identify its people differently"
+    ):
         project.sql(COUNT.replace("visits", "again")).ask(epsilon=0.5)
     declare(more=second.replace("patient_id", "visit_id")).sql(COUNT.replace("visits", "again")).ask(epsilon=0.5)
 
@@ -226,4 +228,6 @@ def test_a_card_promises_no_limit_where_an_older_program_let_the_unit_change(dec
     assert "No single limit holds for all releases about these people" in card
     assert "All that is ever released" not in card
     (note,) = project.budget("visits").notes
-    assert note.startswith("no single limit holds: 'visits' identified people by visit_id (text), and with version 2")
+    assert note.startswith(
+        "no single limit holds: after answers were released, 'visits' identified people by visit_id (text), and with version 2"
+    )

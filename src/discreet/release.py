@@ -286,11 +286,11 @@ def legend(confidence: Fraction | float, *, mark: str = "", dash: bool = False, 
     >>> legend(0.95, mark="~")
     '± 95% confidence interval of the added noise, per number. ~ below the noise: treat as unknown.'
     >>> legend(0.9, dash=True)
-    '± 90% confidence interval of the added noise, per number. – too few rows to tell.'
+    '± 90% confidence interval of the added noise, per number. – not shown: the noise is too large.'
     """
     parts = [f"± {100 * float(confidence):g}% confidence interval of the added noise, {whose}."]
     parts += [f"{mark} below the noise: treat as unknown."] if mark else []
-    parts += [f"{DASH} too few rows to tell."] if dash else []
+    parts += [f"{DASH} not shown: the noise is too large."] if dash else []
     return " ".join(parts)
 
 

@@ -262,7 +262,7 @@ class Versions:
         finer = [column.name for column in table.schema.columns if column not in known.columns]
         return (
             f"version {held.number} rounds {', '.join(finer)} to steps of 0.01, which is coarse for the declared "
-            f"bounds: a step now follows from low and high where none is declared; {applies}"
+            f"bounds; Discreet now derives the step from low and high; {applies}"
         )
 
     def held(self, table: Table) -> Table:

@@ -70,7 +70,7 @@ def test_the_numbers_of_nobody_are_not_shown(release):
 
 def test_terminal_json_files_and_frames(release, stays, tmp_path):
     text = "\n".join(str(part) for part in answer(release, stays.budget("stays"))[1:])
-    assert "– too few rows to tell." in text and f"{2 * 15} of 64 numbers are not shown (–)" in text
+    assert "– not shown: the noise is too large." in text and f"{2 * 15} of 64 numbers are not shown (–)" in text
     assert str(release).count("–") == 30
     data = json.loads(json.dumps(release.to_data()))
     assert data["rows"][2][2:] == [None] * 15 and data["intervals"][2][2] == [0.0, 110.0]
@@ -81,7 +81,7 @@ def test_terminal_json_files_and_frames(release, stays, tmp_path):
     frame = release.to_pandas()
     assert frame["c0"].isna().tolist() == [False, False, True, True] == frame["c13"].isna().tolist()
     face = release._repr_html_()
-    assert face.count(">–<") == 30 and "– too few rows to tell" in face
+    assert face.count(">–<") == 30 and "– not shown: the noise is too large" in face
 
 
 def test_bundles(release):
@@ -92,7 +92,7 @@ def test_bundles(release):
         [(row[0], row[2]) for row in release.rows],
         [(ends[0], ends[2]) for ends in release.intervals],
     )
-    assert "nobody: – (too few rows to tell)" in chart_of(drawn, title="T")
+    assert "nobody: – (the noise is too large to show it)" in chart_of(drawn, title="T")
     assert to_csv(drawn).decode().splitlines()[3] == "nobody,,0.0,110.0"
 
 

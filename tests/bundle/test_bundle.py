@@ -698,7 +698,7 @@ def test_a_chart_draws_what_the_sheet_holds():
     kinds = [each.get("class", "") for each in root.iter("{http://www.w3.org/2000/svg}rect")]
     assert kinds == ["chart-bar", "chart-bar chart-drowned"]
     assert "T: n" in text and "x, NULL" in text and "y, true" in text and "w, 1" not in text
-    assert "z, 1: – (too few rows to tell)" in text
+    assert "z, 1: – (the noise is too large to show it)" in text
     assert text == chart_of(Sheet(columns=(*columns, number), rows=rows, intervals=ends), title="T")
     none = chart_of(Sheet(columns=columns, rows=(("x", "y"),), intervals=((None, None),)), title="T")
     assert "There is nothing to show" in none and ElementTree.fromstring(none) is not None

@@ -140,7 +140,9 @@ def test_a_row_becomes_a_person_before_the_first_charge_alone(path: Path):
             question(ledger)
         version(ledger, PATIENT)
         question(ledger, 2)
-        with pytest.raises(UsageError, match="protects each person, for good: something was released about it"):
+        with pytest.raises(
+            UsageError, match="protects each person, and answers about it were released: this cannot change any more"
+        ):
             ledger.declare("people", guarantee(3), unit="row")
     with Ledger.open(path) as ledger:
         assert ledger.state.units == {"people": "person"}

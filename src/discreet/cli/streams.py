@@ -137,7 +137,7 @@ def delivered() -> Iterator[None]:
         raise ReaderGone from None
     except OSError as problem:
         silence(sys.stdout)
-        raise OutputLost(f"standard output cannot be written: {problem.strerror}") from None
+        raise OutputLost(f"cannot write to standard output: {problem.strerror}") from None
 
 
 def silence(stream: TextIO) -> None:

@@ -53,7 +53,7 @@ def _folder(report: Path) -> None:
     try:
         report.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
-        raise UsageError(f"{str(report)!r} cannot be made: {problem.strerror}") from None
+        raise UsageError(f"the folder {str(report)!r} cannot be created: {problem.strerror}") from None
     has_place(report / "index.html")
 
 

@@ -41,7 +41,7 @@ def _unknown(judged: list[Marginal]) -> str:
     bought = sum(each.measured for each in unknown)
     rest = len(unknown) - bought
     told = f"; {bought:,} unknown, because their bounds were bought and may be too narrow" if bought else ""
-    return f"{told}; {rest:,} never measured, so nobody knows" if rest else told
+    return f"{told}; {rest:,} unknown, because never measured" if rest else told
 
 
 def _listed(report: Report) -> list[str]:
