@@ -188,8 +188,8 @@ def refuse_other_unit(table: Table, naming: Naming, *, state: State) -> None:
         return
     if unit != ("row" if table.schema.unit.is_row else "person"):
         raise UsageError(
-            f"population {table.population!r} protects each {unit}, and answers about it were released: this cannot "
-            "change any more",
+            f"population {table.population!r} protects each {unit}. Answers about it were released, so this "
+            "cannot change",
             hint="declare `person` as before; the released answers do not protect another unit",
         )
     refuse_other_naming(state, table.population, table.name, naming)

@@ -291,7 +291,7 @@ def test_a_population_keeps_its_unit(tmp_path):
     found.sql("select count(*) from v").ask(epsilon=1)
     path = tmp_path / "discreet.toml"
     path.write_text(path.read_text().replace('person = "pid"\nrows_per_person = 3\n', ""))
-    with pytest.raises(UsageError, match="protects each person, for good"):
+    with pytest.raises(UsageError, match=r"protects each person\. Answers about"):
         Project(found.folder).refresh("v")
 
 

@@ -177,7 +177,7 @@ def test_parts_of_a_composite_person_are_names_of_it_too():
     ("text", "reason"),
     [
         ("select sum(age) from (select id as age, age from visits) s", "two columns are called 'age'"),
-        ("select disease as id, count(*) from visits group by id", "is the name of another column here"),
+        ("select disease as id, count(*) from visits group by id", "also the alias of another column"),
         ("select count(distinct id) from visits v join named n on v.sex = n.sex", "a column of several tables"),
         ("select id, count(*) from visits v join named n on v.sex = n.sex group by id", "a column of several tables"),
     ],

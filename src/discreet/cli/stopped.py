@@ -75,7 +75,7 @@ def way_back(words: list[str]) -> str:
         return "the bounds are in discreet.toml"
     left_out = [flag for flag in ("--fresh", "--next") if flag in words]
     without = f" without {' and '.join(left_out)}" if left_out else ""
-    return f"run the same command{without} with another output: the stored answer is free"
+    return f"run the same command{without}, with another output: the stored answer is free"
 
 
 def _told(folder: Path, receipts: list[str], *, without: str) -> str:

@@ -24,8 +24,8 @@ def declare(
         journal.append("population", {"population": name, "guarantee": data, "unit": unit})
     elif state.units.get(name, unit) != unit and state.fixed(name):
         raise UsageError(
-            f"population {name!r} protects each {state.units[name]}, and answers about it were released: this cannot "
-            "change any more",
+            f"population {name!r} protects each {state.units[name]}. Answers about it were released, so this "
+            "cannot change",
             hint="declare `person` as before",
         )
     elif known.guarantee.to_data() != data:
@@ -79,8 +79,8 @@ def refuse_other_naming(state: State, population: str, table: str, naming: Namin
         return
     by = describe(unit.namings[other])
     raise UsageError(
-        f"{other!r} identifies people by {by}, and answers about population {population!r} were released: this cannot "
-        "change any more, because the limit is a promise to these people",
+        f"{other!r} identifies people by {by}. Answers about population {population!r} were released, so this cannot "
+        "change: the limit is a promise to these people",
         hint="declare `person` as before, with the same column names and types; rows_per_person may change",
     )
 
