@@ -229,7 +229,7 @@ def test_part_of_a_composite_person_is_not_the_person(tmp_path):
     found = project(tmp_path, toml, v=rows)
     joined = "(select x from v) a join v b on a.person = b.person"
     for text in (f"select count(distinct b.site) from {joined}", "select count(distinct site) from v"):
-        with pytest.raises(Refused, match="persons apart"):
+        with pytest.raises(Refused, match="identifies people"):
             found.sql(text)
     assert found.sql("select count(distinct (pid, site)), count(distinct person) from v")
 

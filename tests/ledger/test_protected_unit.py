@@ -75,7 +75,7 @@ def test_two_processes_make_one_source_into_two_kinds_of_person_or_two_budgets(p
             version(ledger, ITEMS, table="items", files=["items"], reached=[ORDERS], way=[{"files": ["sealed"]}])
         assert version(ledger, VISIT, table="again", files=["sealed"]) == 1
         ledger.declare("others", guarantee(3), unit="person")
-        with pytest.raises(UsageError, match="is that of 'visits', of population 'people'"):
+        with pytest.raises(UsageError, match="has the same source as 'visits', which is in population 'people'"):
             ledger.add_version("else", population="others", schema=VISIT, source={"files": ["sealed"]})
 
 

@@ -46,7 +46,7 @@ _SPELLED = {
 
 
 class OutputLost(UsageError):
-    """What was to be printed could not be; what was charged and stored before stays."""
+    """The output could not be printed. What was charged stays charged, and the answer is stored."""
 
 
 class ReaderGone(Exception):
