@@ -40,13 +40,13 @@ class ToldBlock(Block):
 
     def _ends(self, output: Output, confidence: Fraction) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         assert output.plain is not None and output.formula is not None
-        if (output, confidence) not in self.ends:
+        if (output.formula, confidence) not in self.ends:
             index, step = output.plain
             size = abs(float(step))
             widths = np.array([size * half_width(cell.parts, confidence) for cell in self.told[index]])
             values = np.broadcast_to(formula.evaluate(output.formula, self.vectors()), self.size)
-            self.ends[output, confidence] = values - widths, values + widths
-        return self.ends[output, confidence]
+            self.ends[output.formula, confidence] = values - widths, values + widths
+        return self.ends[output.formula, confidence]
 
 
 @dataclass(frozen=True, kw_only=True)
