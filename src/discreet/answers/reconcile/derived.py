@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from discreet.accounting.events import Event, together
 from discreet.answers.block import Block
 from discreet.answers.caveats import caveats
+from discreet.answers.columns import least_of
 from discreet.answers.quoting import FREE, Wish, cost_of, spending
 from discreet.answers.reconcile.told import Cell, Told
 from discreet.answers.refine import Reading
@@ -94,7 +95,7 @@ def _release(
         table=version.table,
         version=version.number,
         columns=tuple(
-            ReleaseColumn(name=output.name, kind="key" if key else "derived")
+            ReleaseColumn(name=output.name, kind="key" if key else "derived", least=least_of(output, asked))
             for output, key in zip(asked.outputs, keys, strict=True)
         ),
         rows=reading.rows,

@@ -47,7 +47,7 @@ from discreet.plan.formula.nodes import (
     numbers_of_rows,
 )
 from discreet.plan.formula.shares import needs, split
-from discreet.plan.formula.uncertainty import Law, bounds, interval
+from discreet.plan.formula.uncertainty import Law, bounds, interval, least
 from discreet.plan.formula.values import evaluate
 
 __all__ = [
@@ -76,6 +76,7 @@ __all__ = [
     "has_fallback",
     "intercept",
     "interval",
+    "least",
     "meaningful",
     "meaningful_quantiles",
     "meaningful_whole",

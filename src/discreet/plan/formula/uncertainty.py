@@ -64,6 +64,16 @@ def bounds(formula: Formula) -> tuple[float, float] | None:
     return (low, high) if math.isfinite(low) and math.isfinite(high) else None
 
 
+def least(formula: Formula, *, never_negative: frozenset[int]) -> float:
+    """The least number that a formula can be, where these statistics are never negative."""
+    known: dict[Formula, Interval] = {
+        Cell(index): (np.array(0.0 if index in never_negative else -np.inf), np.array(np.inf))
+        for index in cells(formula)
+    }
+    with np.errstate(all="ignore"):
+        return float(arithmetic.enclosed(formula, known)[0])
+
+
 def _levels(formula: Formula, confidence: Fraction) -> Mapping[Formula, Fraction]:
     """A confidence for each part that is enclosed by itself; their misses add to that of the whole.
 
