@@ -209,6 +209,15 @@ def test_a_grant_asks_for_the_line_and_does_not_warn(tmp_path, capsys):
     assert not say(capsys, tmp_path, "budget")[2]
 
 
+def test_refresh_speaks_of_older_answers_where_there_are_some(tmp_path, capsys):
+    make(tmp_path)
+    told = "older answers stay"
+    assert told not in say(capsys, tmp_path, "refresh", "patients")[1]
+    assert told not in say(capsys, tmp_path, "refresh", "patients")[1]  # version 2, and nobody has asked anything
+    assert run(capsys, tmp_path, "query", "SELECT count(*) FROM patients", "--epsilon", "0.1")[0] == 0
+    assert told in say(capsys, tmp_path, "refresh", "patients")[1]
+
+
 def test_a_grant_says_no_more_than_is_new(tmp_path, capsys):
     """The file was written first: nothing lags. What is declared otherwise is told as ever."""
     make(tmp_path)

@@ -90,7 +90,9 @@ def refresh(
         return
     with show.progress(f"making {table}", engines=[found.table(table).engine]):
         version, making = found.refresh(table)
-    data, text = refreshed(found.table(table), version, making)
+    charges = found.ledger.refresh().charges.values()
+    answered = any(charge.table == found.table(table).name and charge.version < version for charge in charges)
+    data, text = refreshed(found.table(table), version, making, answered=answered)
     show.out(data, text, as_json=as_json)
     edited = [edited_warning(places, table) for places in found.edited_places(table)]
     show.notes([*edited, *(_for_good(found, table) if version == 1 else [])])

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from discreet.schema.schema import Table
 
 
-def refreshed(table: Table, version: int, making: Making) -> tuple[dict[str, Any], str]:
-    """What making a version did: exact, for the owner only."""
+def refreshed(table: Table, version: int, making: Making, *, answered: bool) -> tuple[dict[str, Any], str]:
+    """What making a version did: exact, for the owner only. `answered`: an earlier version was asked something."""
     name = table.name
     left_out = making.exact_truncated + making.exact_without_person + making.exact_loops + making.exact_doubles
     read = making.exact_rows + left_out
@@ -20,7 +20,7 @@ def refreshed(table: Table, version: int, making: Making) -> tuple[dict[str, Any
     lines = [f"made version {version} of {name!r} from {read} rows{kept} (this note is exact: for the owner)"]
     if table.schema.unit.through is not None:
         lines.append("  a row counts once under each person that it reaches")
-    if version > 1:
+    if answered:
         lines.append("  older answers stay; the same question about this version is asked, and paid, anew")
     if making.exact_persons is not None:
         lines.append(f"  {making.exact_persons} persons")
