@@ -43,6 +43,7 @@ def refreshed(table: Table, version: int, making: Making, *, answered: bool) -> 
             lines.append(f"  {column}: not one of {nulled} values fits, so all are NULL: is it declared as what it is?")
         elif nulled:
             lines.append(f"  {column}: {nulled} values did not fit and are NULL")
+    lines += [f"  {line}" for line in _marks(table, making)]
     for column, clamped in making.exact_clamped.items():
         if clamped:
             lines.append(f"  {column}: {clamped} values were moved to the nearest bound")
@@ -59,6 +60,7 @@ def refreshed(table: Table, version: int, making: Making, *, answered: bool) -> 
         "doubles": making.exact_doubles,
         "one_way": making.exact_one_way,
         "nulled": dict(making.exact_nulled),
+        "marked": dict(making.exact_marked),
         "clamped": dict(making.exact_clamped),
         "rounded": {
             column: {"values": rounded.exact_values, "most": float(rounded.exact_most)}
@@ -70,6 +72,18 @@ def refreshed(table: Table, version: int, making: Making, *, answered: bool) -> 
         "empty": empty,
     }
     return data, "\n".join(lines)
+
+
+def _marks(table: Table, making: Making) -> Iterator[str]:
+    """How many cells hold a mark that is read as missing, so that no value vanishes without a word."""
+    from discreet.schema.column import Category
+
+    for column in table.schema.columns:
+        marked = making.exact_marked.get(column.name, 0)
+        if marked:
+            keep = "; a category keeps one that its values list" if isinstance(column, Category) else ""
+            cells = f"{marked} cells are" if marked > 1 else "1 cell is"
+            yield f"{column.name}: {cells} read as missing, by a mark such as NA, null or -{keep}"
 
 
 def _rounding(table: Table, making: Making) -> Iterator[str]:
