@@ -230,6 +230,31 @@ def test_refresh_counts_the_cells_that_a_mark_made_missing(tmp_path, capsys, ext
     assert "read as missing" not in " ".join(map(str, asked))
 
 
+@pytest.mark.parametrize(
+    ("content", "parts"),
+    [
+        (
+            "Zürich\n“Genève”\n€\n".encode("cp1252"),
+            ["It looks like Windows-1252 or Latin-1", "iconv -f CP1252 -t UTF-8 't s.csv'"],
+        ),
+        (b"Z\x81rich\n", ["Find out its encoding", "iconv -f ENCODING"]),  # DOS
+        ("Zürich\nGenève\n".encode(), []),
+        (b"Bern\n", []),
+        ("Zürich\nGenève\n".encode() + b"Gen\xe8ve\n", []),  # UTF-8 with a damaged cell, which counts as before
+    ],
+    ids=["Windows", "DOS", "UTF-8", "ASCII", "damaged"],
+)
+def test_a_file_in_another_encoding_is_noted(tmp_path, capsys, content, parts):
+    """By add, where it is declared, and by refresh; its cells would be lost without a word."""
+    (tmp_path / "t s.csv").write_bytes(b"city\n" + content)
+    discreet.init(tmp_path)
+    for words in (("add", str(tmp_path / "t s.csv"), "--name", "places", "--epsilon", "1"), ("refresh", "places")):
+        code, _, err = say(capsys, tmp_path, *words)
+        told = " ".join(err.split())
+        assert code == 0, err
+        assert all(part in told for part in parts) and ("not UTF-8" in told) == bool(parts)
+
+
 def test_refresh_speaks_of_older_answers_where_there_are_some(tmp_path, capsys):
     make(tmp_path)
     told = "older answers stay"
