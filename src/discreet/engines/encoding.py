@@ -6,8 +6,8 @@ import codecs
 import shlex
 from pathlib import Path
 
+from discreet.engines.conversion import DAMAGED
 from discreet.engines.source import Source, open_bytes
-from discreet.engines.values import DAMAGED
 
 #: So many bytes of a file are looked at, in pieces of so many.
 _MOST, _CHUNK = 1 << 26, 1 << 22
