@@ -178,6 +178,22 @@ def test_a_bundle_from_before_proofs_is_still_good(made, tmp_path, state):
     assert problems(verify(written(newer, tmp_path / "taken out"))) == ["proof"]
 
 
+def test_a_bundle_that_does_not_say_which_numbers_are_never_negative_is_still_good(made, tmp_path, state):
+    """Those of earlier builds. What a bundle does say about it must be so."""
+    project, release, _, _ = made
+    content = content_of(project, release.id)
+    (sheet,) = content.sheets
+    assert {column.least for column in sheet.columns} >= {0}
+
+    def saying(leasts):
+        columns = tuple(replace(column, least=least) for column, least in zip(sheet.columns, leasts, strict=True))
+        files = make.files_of(replace(content, sheets=(replace(sheet, columns=columns),)), Signer.here())
+        return verify(written(files, tmp_path / str(hash(leasts))))
+
+    assert saying((None,) * len(sheet.columns)).sound
+    assert problems(saying((0,) * len(sheet.columns))) == ["data"]
+
+
 def test_another_key_is_told_apart(made, tmp_path):
     files = made[2]
     own = verify(written(files, tmp_path / "own")).fingerprint
