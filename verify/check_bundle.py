@@ -34,7 +34,7 @@ NOT_PROVED = (
     "No checker can prove that the noise was drawn as the law says, that the data were true, that nothing else was "
     "released about these people, or that the key is the publisher's: compare its fingerprint with one that they gave "
     "you. Names of columns, which rows are shown and in which order, data.parquet, card.html and chart.svg are signed "
-    "and not recomputed here; nor are the texts of the question and of card.yaml read, nor what was added to the plan."
+    "and not recomputed here; nor are texts for people read: the question, card.yaml, and those in the plan."
 )
 
 
