@@ -115,6 +115,8 @@ class Bundle:
         told = {"format", "release", "discreet", "files", "claims", "ledger", "key", "signature"}
         if set(self.manifest) != told or set(self.manifest["ledger"]) != {"ledger", "row", "commitment", "as_of"}:
             raise Broken("the manifest has other parts than a manifest has")
+        if not re.fullmatch(r"\d+(\.\d+){1,3}[a-z0-9.+-]{0,20}", self.manifest["discreet"], re.ASCII):
+            raise Broken("the manifest does not say which version of Discreet wrote it")
         for name, told in (("release", self.manifest["release"]), ("kind", self.manifest["claims"]["kind"])):
             same([self.proof[name], self.plan[name]], [told, told], f"the {name}")
         named = {"format", "release", "kind", "unit", "losses", "total", "doubled", "limit", "spent", "ledger"}
@@ -326,6 +328,8 @@ class Bundle:
         same(told["as_of"], plan["as_of"], "the last row that is told of")
         if not 1 <= whole(told["row"]) <= whole(told["as_of"]) or not re.fullmatch("[0-9a-f]{64}", told["commitment"]):
             raise Broken("the ledger's row is not among those that are told of")
+        if not re.fullmatch("[A-Za-z0-9-]{1,64}", told["ledger"]):
+            raise Broken("the ledger has no name")
         if self.total[2] > ratio(limit["delta_keys"]):
             raise Open("the delta of this release alone is beyond the limit: only one that nobody can be in may be")
         spent, most, (epsilon, rho, _) = ratio(plan["spent"]), ratio(limit["epsilon"]), self.total

@@ -266,6 +266,8 @@ class Steps:
         (_of, edges, null), fraction, _where = self.quantiles[part["quantile"]]
         a, b = ratio(fraction).as_integer_ratio()
         rates = [ratio(each["epsilon"]) for each in event["events"] if each["kind"] == "exponential"]
+        if not 0 < ratio(part["confidence"]) < 1:
+            raise Broken("a confidence that there is not")
         if event["kind"] != "together" or rates != [rates[0], rates[0] / 2, rates[0] / 2] or len(event["events"]) != 3:
             raise Broken("a quantile is three choices, of a half and two quarters of its epsilon")
         if len(part["noisy"]) != self.found * self.groups(part["place"]) or whole(part["quantile"]) < 0:

@@ -99,6 +99,8 @@ def check_plan(plan: Node) -> None:
     ]
     if any(type(each) is not str for each in own) or not re.fullmatch(r"\d{4}-\d\d-\d\d", plan["day"], re.ASCII):
         raise Broken("a text or a day that is none")
+    if plan["confidence"] != "19/20" or not re.fullmatch("[a-z0-9-]{1,40}", plan["release"]):
+        raise Broken("a confidence or a name of a release that there is not")
     if type(plan["publics"]) is not bool:
         raise Broken("whether it reads public tables is not said by true or false")
     for step in plan["steps"]:
@@ -152,16 +154,29 @@ def check_payload(kind: str, told: Node) -> None:
     for name, known in INSIDE.items():
         if told.get(name) is not None:
             closed(told[name], known, f"{name} of what is stored")
+            for part in told[name].keys() - {"shares", "codes"}:
+                no_objects(told[name][part])
+            check_step(told[name].get("codes", []))
             closed(told[name].get("shares", {}), SHARES, f"the shares of {name}")
     if "law" in told:
         check_law(told["law"])
-    for name in ("kind", "column", "name", "words", "unit", "model"):
+    for name in told.keys() - {*INSIDE, "law", "strategy", "event", "parts"}:
+        no_objects(told[name])
+    for name in ("kind", "column", "name", "words", "unit", "model", "id", "text"):
         if type(told.get(name, "")) is not str:
             raise Broken(f"{name} of what is stored is no text")
     if kind == "ranges":
         check_strategy(told["strategy"])
     if kind == "bounds":
         check_measurement(told)
+
+
+def no_objects(told: Any) -> None:
+    """A single value, or lists of such."""
+    if isinstance(told, dict):
+        raise Broken(f"an object where none is, with the member {next(iter(told), '')!r}")
+    for each in told if isinstance(told, list) else ():
+        no_objects(each)
 
 
 def check_measurement(told: Node) -> None:

@@ -121,8 +121,11 @@ def is_shown(told: list[tuple[Any, int, Any]], times: Fraction) -> bool | None:
         return all(type(shown) is int and shown in whole_numbers(noisy, law) for shown, noisy, law in told)
     if not all(type(shown) is float for shown, _, _ in told):
         return False
-    for way in (lambda noisy: 0.0 + float(times) * float(noisy), lambda noisy: float(times * noisy)):
-        if all(repr(shown) in floats(way(noisy), noisy, law, times) for shown, noisy, law in told):
+    product = [0.0 + float(times) * float(noisy) for _, noisy, _ in told]
+    nearest = [float(times * noisy) for _, noisy, _ in told]
+    for values in (product, nearest):
+        pairs = zip(told, values, strict=True)
+        if all(repr(shown) in floats(value, noisy, law, times) for (shown, noisy, law), value in pairs):
             return True
     for shown, noisy, law in told:
         middle = float(times * noisy)

@@ -62,6 +62,18 @@ def statistic(documents):
     documents["proof"]["question"]["statistics"][0][-1] = {"exact": [163]}
 
 
+def bought(documents):
+    """The confidence of a quantile, which nobody reads here."""
+    own = stored(documents["plan"])
+    next(part for part in own["parts"] if part["kind"] == "bins")["confidence"] = {"exact": 163}
+    store(documents["plan"], own)
+
+
+def named(documents):
+    for name in ("manifest", "proof"):
+        documents[name]["ledger"]["ledger"] = "F exactly 163"
+
+
 COLUMN = ("schemas", "visits", "declared", "columns", "cost")
 #: The bundle, the lie, the line that tells, and which member it names.
 LIES = {
@@ -81,9 +93,15 @@ LIES = {
     "a law": ("rows: count", law, "sensitivity", "exact"),
     "a condition": ("persons: capitals", condition, "documents", "exact"),
     "a statistic": ("rows: sum", statistic, "documents", "exact"),
+    "a quantile": ("rows: quantile", bought, "sensitivity", "ratio"),
+    "the ledger": ("rows: count", named, "ledger", "name"),
+    "a version of Discreet": (
+        "rows: count", lambda told: told["manifest"].update(discreet="0.1.0 F=163"), "documents", "version"
+    ),
+    "a confidence": ("rows: count", inside(confidence="950163/1000000"), "documents", "confidence"),
     "a sentence": ("rows: count", inside(warnings=[{"exact": 163}]), "documents", "warnings"),
     "a day": ("rows: count", inside(day="2024-01-01 163"), "documents", "day"),
-}
+}  # fmt: skip
 
 
 def lines(files):

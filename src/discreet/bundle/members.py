@@ -58,6 +58,8 @@ def check_members(plan: Mapping[str, Any]) -> None:
             raise UnknownMember(f"{name} of the plan holds something that is no text")
     if not re.fullmatch(r"\d{4}-\d\d-\d\d", plan["day"], re.ASCII) or type(plan["publics"]) is not bool:
         raise UnknownMember("a day that is none, or public tables that are neither there nor not")
+    if plan["confidence"] != "19/20":
+        raise UnknownMember("intervals are told at another confidence than 95%")
     for step in plan.get("steps", ()):
         _closed(step, {"number", "of", "event"}, "a step")
         if not re.fullmatch(r"[0-9a-f]{64}", step["of"]):
@@ -97,12 +99,24 @@ def _check_summary(kind: str, data: Any) -> None:
     for name, known in _INSIDE.items():
         if data.get(name) is not None:
             _closed(data[name], known, f"{name} of what is stored")
+            for part in data[name].keys() - {"shares", "codes"}:
+                _no_objects(data[name][part])
     for codes in (data.get("called") or {}).get("codes", ()):
         _check_numbers(codes)
+    for name in data.keys() - {*_INSIDE, "law", "strategy"}:
+        _no_objects(data[name])
     if "law" in data:
         law_from_data(data["law"])
     if kind == "ranges":
         _check_strategy(data["strategy"])
+
+
+def _no_objects(data: Any) -> None:
+    """A single value, or lists of such."""
+    if isinstance(data, Mapping):
+        raise UnknownMember(f"an object where none is, with the member {str(next(iter(data), ''))[:60]!r}")
+    for each in data if isinstance(data, list) else ():
+        _no_objects(each)
 
 
 def _check_step(data: Any) -> None:

@@ -306,9 +306,12 @@ def _card(files: Files, plan: dict[str, Any], told: Manifest) -> Check:
     if told.discreet != __version__ or (plan["publics"] and plan["kind"] == "answer"):  # then the data stay open, too
         return Check(name="card", holds=True, words=f"{words}; they were not made anew")
     try:
-        made = pages(retold(plan, sheet.from_json(files["data.json"]), told.ledger))
+        content = retold(plan, sheet.from_json(files["data.json"]), told.ledger)
+        made, anew = pages(content), content.to_plan() | {"steps": plan.get("steps", [])}
     except _STRANGE:
         return Check(name="card", holds=False, words="no cards follow from the plan")
+    if other := sorted(name for name in plan if plan[name] != anew.get(name)):
+        return Check(name="card", holds=False, words=f"the plan tells what does not follow: {', '.join(other)}")
     if other := [name for name in _PAGES if files.get(name) != made.get(name)]:
         return Check(name="card", holds=False, words=f"not what follows from plan and data: {', '.join(other)}")
     return Check(name="card", holds=True, words=f"{words}; cards and chart follow from plan and data")
