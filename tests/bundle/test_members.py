@@ -94,6 +94,12 @@ def packed(data):
     return data | {"noisy": [{"type": "<i4", "data": told}]}
 
 
+def labelled(plan):
+    data = json.loads(plan["payloads"][plan["release"]])
+    data["called"]["labels"][0][0] = exact({})
+    plan["payloads"][plan["release"]] = json.dumps(data)
+
+
 KINDS = {"kinds": ["F exactly 163"]}
 #: The bundle, the lie, and what the failing check names.
 LIES = {
@@ -127,11 +133,7 @@ LIES = {
     "a step of a model": ("independent", in_payload(1, lambda data: [*data, {"exact": 163}]), "'exact'"),
     "a text in a step": ("independent", in_payload(1, lambda data: [*data, "exactly 163"]), "whole number"),
     "an object in a list": ("ranges", in_payload(0, lambda data: data | {"edges": [exact({})]}), "'exact'"),
-    "a label of a publication": (
-        "publish",
-        in_payload(0, lambda data: data | {"called": data["called"] | {"labels": [[exact({})]]}}),
-        "'exact'",
-    ),
+    "a label of a publication": ("publish", in_plan(labelled), "'exact'"),
     "another text of the plan": ("count", in_plan(lambda plan: plan.update(text=plan["text"] + " -- F 163")), "text"),
     "another explanation": ("sum", in_plan(lambda plan: plan.update(explanation=["F 163"])), "explanation"),
     "another warning": ("marginals", in_plan(lambda plan: plan.update(warnings=["F 163"])), "warnings"),

@@ -8,7 +8,6 @@ import pytest
 
 from verify.forger import forged, store, stored
 from verify.forging import checker, signed_again, verdicts, worst
-from verify.test_kinds import programs  # noqa: F401 - a fixture
 
 #: Bundles are made once for all tests of this folder, by whichever comes first.
 pytestmark = pytest.mark.timeout(300)
@@ -158,14 +157,14 @@ def packed(values, more=b""):
         (1, lambda data: data | {"noisy": [packed(3, b"163")]} if isinstance(data, dict) else [packed(3, b"163")]),
     ],
 )
-def test_nothing_stands_beside_what_programs_store(number, change, programs):  # noqa: F811
+def test_nothing_stands_beside_what_programs_store(number, change, programs):
     for name, files in programs.items():
         assert worst(files) != "broken", name
         lie = signed_again(files, plan=lambda plan: stored_in(plan, number, change))
         assert lines(lie)["documents"][0] == "broken", name
 
 
-def test_steps_tell_what_they_measured_by_a_digest(programs):  # noqa: F811
+def test_steps_tell_what_they_measured_by_a_digest(programs):
     for name, files in programs.items():
         for change in (lambda step: step | {"exact": 163}, lambda step: step | {"of": "163"}):
 
