@@ -191,7 +191,7 @@ def _cost(plan: dict[str, Any], event: events.Event, told: Manifest) -> Check:
     own = stored.get("event")
     if wanted != dict(told.claims) or wanted["release"] != told.release or (own and own != plan["event"]):
         return Check(name="cost", holds=False, words="the claims do not follow from what was done")
-    return Check(name="cost", holds=True, words=f"{wanted['variant']}, computed anew from what was done")
+    return Check(name="cost", holds=True, words=f"{wanted['variant']}, recomputed from the events")
 
 
 def _proof(files: Files, plan: dict[str, Any], told: Manifest) -> Check:
@@ -201,10 +201,10 @@ def _proof(files: Files, plan: dict[str, Any], told: Manifest) -> Check:
     try:
         wanted = proof.written(proof.proof_of(plan, ledger=told.ledger, derivation=_derivation(plan)))
     except _STRANGE:
-        return Check(name="proof", holds=False, words="no proof follows from the plan")
+        return Check(name="proof", holds=False, words="no proof can be derived from this plan")
     if files.get(proof.NAME) != wanted:
-        return Check(name="proof", holds=False, words="the proof is not the one that follows from the plan")
-    return Check(name="proof", holds=True, words="it says what follows from the plan")
+        return Check(name="proof", holds=False, words="proof.json does not follow from the plan")
+    return Check(name="proof", holds=True, words="proof.json follows from the plan")
 
 
 def _noise(plan: dict[str, Any], told: Manifest) -> Check:
