@@ -212,9 +212,11 @@ def test_bounds_and_what_was_never_answered(project, monkeypatch):
 
 
 def test_there_is_no_such_release(project):
-    for id_ in ("r-nothing", "", "../x", "d-0123456789ab"):
+    for id_ in ("r-nothing", "", "../x", "d-nothing"):
         with pytest.raises(UsageError, match="there is no release"):
             project.release(id_)
+    with pytest.raises(UsageError, match="'d-0123456789ab' is a derived answer"):
+        project.release("d-0123456789ab")
 
 
 def test_nothing_of_the_data_is_opened(project):

@@ -25,7 +25,7 @@ from discreet.curator import Curator, Version
 from discreet.declaring import propose
 from discreet.engines.engine import Making
 from discreet.engines.engines import Engines
-from discreet.errors import UsageError
+from discreet.errors import UsageError, no_release
 from discreet.folder import ledger_path, make, nearest, refuse_state_inside
 from discreet.invariant import edited_places
 from discreet.ledger import repair
@@ -176,7 +176,7 @@ class Project(Publishing):
         asker = self.asker(analyst, key)
         charge = self.ledger.refresh().charges.get(release)
         if charge is None:
-            raise UsageError(f"there is no release {release[:60]!r}", hint="discreet ledger show lists them")
+            raise no_release(release)
         text = repeatable(release, versions=self.versions)
         version = self.version(charge.table)
         asked, versions = self.about(read(text, self.versions.catalog()))

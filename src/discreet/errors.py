@@ -73,6 +73,17 @@ class UsageError(DiscreetError):
     exit_code = 2
 
 
+def no_release(id_: str) -> UsageError:
+    """Nothing is stored under this name: it is a derived answer's, or nobody's."""
+    if re.fullmatch(r"d-[0-9a-f]{12}", id_):
+        return UsageError(
+            f"{id_!r} is a derived answer: it was computed from stored releases without a new charge, "
+            "so it is not stored itself and has no bundle",
+            hint="use the releases that it was computed from; its note and its 'from' name them",
+        )
+    return UsageError(f"there is no release {id_[:60]!r}", hint="discreet ledger show lists them")
+
+
 class MissingPackage(UsageError):
     """Something needs a package that is not installed. The hint says how to get it."""
 

@@ -21,7 +21,7 @@ from discreet.answers.releasing import released
 from discreet.answers.repeats import ERRAND, alone, whole_of
 from discreet.answers.sql import reread
 from discreet.curator import Version
-from discreet.errors import UsageError
+from discreet.errors import UsageError, no_release
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.records import Charge, Reservation
 from discreet.ledger.records import Version as Held
@@ -107,7 +107,7 @@ def recalled(id_: str, *, ledger: Ledger) -> Recalled:
     state = ledger.refresh()
     charge = state.charges.get(id_)
     if charge is None:
-        raise UsageError(f"there is no release {id_[:60]!r}", hint="discreet ledger show lists them")
+        raise no_release(id_)
     if id_ in state.streams:
         stream = state.streams[id_]
         about = {"name": stream.name, "rows": len(stream.rows), "count": stream.count, "closed": stream.closed}

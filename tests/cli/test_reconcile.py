@@ -111,6 +111,7 @@ def test_what_stays_out_is_named_with_its_reason(tmp_path, capsys):
     [
         (["nothing"], "nothing"),
         (["r-nothing"], "no release"),
+        (["d-0123456789ab"], "derived answer"),
         (["patients", "r-nothing"], "no release"),
         (["patients"], "can be reconciled"),
         (["patients", "--csv", "/"], "cannot be written"),
@@ -129,10 +130,10 @@ def test_a_free_answer_says_so(tmp_path, capsys):
     code, data, _ = run(capsys, tmp_path, "query", ALL, "--epsilon", "0.5")
     assert code == 0 and data["derived"] and not data["cached"] and len(data["from"]) == 2
     assert data["cost"] == {"epsilon": 0.0, "rho": 0.0, "delta": 0.0}
-    assert data["columns"] == [{"name": "count", "kind": "derived"}] and data["release"].startswith("d-")
+    assert data["columns"] == [{"name": "count", "kind": "derived", "least": 0}] and data["release"].startswith("d-")
     _, text, _ = say(capsys, tmp_path, "query", ALL, "--epsilon", "0.5")
     assert "derived from earlier answers: free" in text
     _, text, _ = say(capsys, tmp_path, "explain", ALL, "--within", "3")
     assert "already tell it within" in text and "only the rest is bought" in text
     code, data, _ = run(capsys, tmp_path, "again", data["release"], "--epsilon", "1")
-    assert code == 2 and "no release" in data["reason"]
+    assert code == 2 and "derived answer" in data["reason"]

@@ -261,7 +261,9 @@ def test_broken_intervals_are_caught(broken, monkeypatch):
         monkeypatch.setattr(uncertainty, "half_widths", lambda *a, **k: 0.8 * combined.half_widths(*a, **k))
     if broken == "no union bound":
         name = "product"
-        monkeypatch.setattr(uncertainty, "_levels", lambda formula, sure: {f.Cell(0): sure, f.Cell(6): Fraction(1, 2)})
+        monkeypatch.setattr(
+            uncertainty, "_levels", lambda formula, sure, choices: {f.Cell(0): sure, f.Cell(6): Fraction(1, 2)}
+        )
     if broken == "count without noise":
         monkeypatch.setattr(fieller, "_ANGLE", 1e-9 + math.pi)
         monkeypatch.setattr(uncertainty, "_parts", lambda law: ((Fraction(1), DiscreteLaplace(scale=Fraction(1))),))
@@ -381,9 +383,9 @@ def test_comparisons_are_sure_or_open():
 
 def test_misses_add_to_what_is_allowed():
     for formula in formulas().values():
-        levels = uncertainty._levels(formula, SURE)
+        levels = uncertainty._levels(formula, SURE, {})
         assert sum(1 - level for level in levels.values()) == 1 - SURE
-    shares = uncertainty._levels(formulas()["var_pop"], SURE)
+    shares = uncertainty._levels(formulas()["var_pop"], SURE, {})
     assert len(shares) == 2
     assert min(shares.values()) == 1 - Fraction(2, 3) * (1 - SURE)  # the squares matter twice as much
 

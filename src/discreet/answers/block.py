@@ -28,7 +28,6 @@ _SURE = Fraction(99, 100)
 _MOST_BINS = Fraction(2, 3)
 
 _Ends = tuple[NDArray[np.float64], NDArray[np.float64]]
-_Resolved = list[tuple[formula.Formula, NDArray[np.bool_]]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +44,8 @@ class Block:
     bins: dict[int, NDArray[np.int64]] = field(default_factory=dict)
     bought: dict[int, Fraction] = field(default_factory=dict)
     ends: dict[tuple[formula.Formula, Fraction], _Ends] = field(default_factory=dict)
-    resolved: dict[formula.Formula, _Resolved] = field(default_factory=dict)
+    taken: dict[formula.Formula, formula.Taken] = field(default_factory=dict)
+    unclear: dict[formula.Formula, NDArray[np.bool_]] = field(default_factory=dict)
 
     @property
     def size(self) -> int:
@@ -150,42 +150,62 @@ class Block:
         Post-processing: it looks at noisy numbers alone. A number is hidden where there may be no row to compute it
         from, and where its interval has no end, or says no more than what is declared. Where `coalesce` takes another
         argument instead of it, that one decides.
+
+        Of groups without rows at most 1 in 200 shows a mean (its noisy number of rows is beyond its 99% noise, on one
+        side), and at most 1 in 20 a quotient like sum(x) / sum(y) (its noisy divisor is beyond its 95% noise).
         """
         if output.quantile is not None:
             return self._hidden_quantile(output.quantile)
         if output.formula is None or output.plain is not None or self._of_found(output):
             return np.zeros(self.size, dtype=np.bool_)
-        found = np.zeros(self.size, dtype=np.bool_)
-        for part, groups in self._resolved(output.formula):
-            found |= groups & self._uninformative(part)
-        return found
+        return self._uninformative(output.formula)
 
     def _uninformative(self, of: formula.Formula) -> NDArray[np.bool_]:
-        """Groups in which the interval of a formula without `coalesce` says no more than what is declared."""
-        least, most = formula.bounds(of) or (-math.inf, math.inf)
-        if least == most or not formula.cells(of):
-            return np.zeros(self.size, dtype=np.bool_)
-        low, high = self._ends(Output(name="", formula=of), _DIGITS_AT)
-        slack = 1e-9 * (most - least) if math.isfinite(most - least) else 0.0
-        return np.asarray((low <= least + slack) & (high >= most - slack) | np.isinf(low) | np.isinf(high))
+        """Groups in which the interval of a formula says no more than what is declared."""
+        if of not in self.unclear:
+            self.unclear[of] = self._judged(formula.simplified(of))
+        return self.unclear[of]
 
-    def _resolved(self, of: formula.Formula) -> _Resolved:
-        """A formula without `coalesce`, for the groups that take the same arguments: what is hidden is not taken."""
-        if of not in self.resolved:
-            every = np.ones(self.size, dtype=np.bool_)
-            self.resolved[of] = list(formula.resolved(of, every, self._unknown_number))
-        return self.resolved[of]
+    def _judged(self, of: formula.Formula) -> NDArray[np.bool_]:
+        """`_uninformative`, by the arguments that `coalesce` takes in each group."""
+        if not formula.cells(of):
+            return np.zeros(self.size, dtype=np.bool_)
+        choices = self._choices(of)
+        if isinstance(of, formula.Call) and of in choices:
+            last = len(of.arguments) - 1  # the others are taken only where they are known
+            return np.asarray((choices[of].places == last) & self._uninformative(of.arguments[last]))
+        low, high = self._taken_ends(of, choices) if choices else self._ends(Output(name="", formula=of), _DIGITS_AT)
+        least, most = formula.limits(of, choices)
+        slack = np.where(np.isinf(most), 0.0, 1e-9 * (most - least))
+        wide = (low <= least + slack) & (high >= most - slack) | np.isinf(low) | np.isinf(high)
+        return np.asarray(wide & (least != most) & self._noisy(of))
+
+    def _taken_ends(self, of: formula.Formula, choices: formula.Choices) -> _Ends:
+        """The interval of a formula by the arguments that `coalesce` takes; infinite where there may be nobody."""
+        low, high = formula.interval(of, self.vectors(), self._laws(), _DIGITS_AT, choices=choices)
+        nobody = self._nobody(of, _SURE, choices)
+        return np.where(nobody, -np.inf, low), np.where(nobody, np.inf, high)
+
+    def _choices(self, of: formula.Formula) -> formula.Choices:
+        """Which argument each `coalesce` of a formula takes in each group: what is NULL or hidden is not taken."""
+        for call in formula.coalesces(of):
+            if call not in self.taken:
+                self.taken[call] = formula.take(call, self._unknown_number, self._computed)
+        return {call: self.taken[call] for call in formula.coalesces(of)}
 
     def _unknown_number(self, of: formula.Formula) -> NDArray[np.bool_]:
-        """Groups in which a formula without `coalesce` is NULL or hidden."""
+        """Groups in which a formula is NULL or hidden."""
         return np.asarray(self._uninformative(of) | np.isnan(self._computed(of)))
 
     def _computed(self, of: formula.Formula) -> NDArray[np.float64]:
         """The numbers of a formula as they were drawn, NaN for NULL."""
-        found = np.full(self.size, np.nan)
-        for part, groups in self._resolved(of):
-            found[groups] = np.broadcast_to(formula.evaluate(part, self.vectors()), self.size)[groups]
-        return found
+        known = {call: taken.values for call, taken in self._choices(of).items()}
+        return np.broadcast_to(formula.evaluate(of, self.vectors(), known=known), self.size)
+
+    def _noisy(self, of: formula.Formula) -> NDArray[np.bool_]:
+        """Groups whose number is computed from a statistic: a literal that the question names is no noisy number."""
+        none, every = np.zeros(self.size, dtype=np.bool_), np.ones(self.size, dtype=np.bool_)
+        return formula.used(of, self._choices(of), lambda part: every if isinstance(part, formula.Cell) else none)
 
     def _hidden_quantile(self, quantile: int) -> NDArray[np.bool_]:
         asked, bins = self.asked.quantiles[quantile].quantile, self.bins[quantile]
@@ -231,10 +251,7 @@ class Block:
         assert output.formula is not None
         values = self._computed(output.formula)
         found = formula.meaningful_within(values, *self._ends(output, _DIGITS_AT))
-        for part, groups in self._resolved(output.formula):
-            if not formula.cells(part):  # a literal that the question names is no noisy number
-                found = np.where(groups, values, found)
-        return numbers(found)
+        return numbers(np.where(self._noisy(output.formula), found, values))
 
     def _chosen(self, quantile: int) -> list[Cell]:
         """A quantile: the middle of a bin, with no more digits than its interval leaves meaningful."""
@@ -270,8 +287,7 @@ class Block:
     def _ends(self, output: Output, confidence: Fraction) -> _Ends:
         assert output.formula is not None
         if (output.formula, confidence) not in self.ends:
-            laws = [self.laws[index] for index in range(len(self.asked.inquiry.statistics))]
-            low, high = formula.interval(output.formula, self.vectors(), laws, confidence)
+            low, high = formula.interval(output.formula, self.vectors(), self._laws(), confidence)
             nobody = self._nobody(output.formula, max(confidence, _SURE))
             least, most = formula.bounds(output.formula) or (-math.inf, math.inf)
             low, high = np.where(nobody, least, low), np.where(nobody, most, high)
@@ -281,15 +297,23 @@ class Block:
             self.ends[output.formula, confidence] = low, high
         return self.ends[output.formula, confidence]
 
-    def _nobody(self, asked: formula.Formula, confidence: Fraction) -> NDArray[np.bool_]:
+    def _laws(self) -> list[Any]:
+        return [self.laws[index] for index in range(len(self.asked.inquiry.statistics))]
+
+    def _nobody(
+        self, asked: formula.Formula, confidence: Fraction, choices: formula.Choices | None = None
+    ) -> NDArray[np.bool_]:
         """Groups of which the noise leaves open whether there is anybody, where the column is computed from a mean.
 
         The mean of nobody is anything: such an interval says only what was declared, and the number is hidden.
         """
-        found = np.zeros(self.size, dtype=np.bool_)
-        for index in formula.numbers_of_rows(asked):
-            found |= self._nobody_by(index, confidence)
-        return found
+        none = np.zeros(self.size, dtype=np.bool_)
+
+        def by_mean(part: formula.Formula) -> NDArray[np.bool_]:
+            rows = formula.cells(part.below) if isinstance(part, formula.Quotient) else ()
+            return np.asarray(np.logical_or.reduce([none, *(self._nobody_by(index, confidence) for index in rows)]))
+
+        return formula.used(asked, choices or {}, by_mean)
 
     def _nobody_by(self, index: int, confidence: Fraction) -> NDArray[np.bool_]:
         """Groups whose noisy number of rows or persons may be of nobody."""

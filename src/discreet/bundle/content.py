@@ -28,7 +28,7 @@ from discreet.bundle.claims import claims_of, event_of, read_with
 from discreet.bundle.measured import measured_sheets, model_sheet, sheets_besides
 from discreet.bundle.reread import schema_of
 from discreet.bundle.sheet import Sheet
-from discreet.errors import UsageError
+from discreet.errors import UsageError, no_release
 from discreet.ledger.chain import Entry
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.state import State
@@ -146,7 +146,7 @@ def content_of(project: Project, release: str, about: About | None = None, *, as
     ledger = project.ledger
     state = ledger.refresh()
     if release not in state.charges or release not in state.answers:
-        raise UsageError(f"there is no release {release[:60]!r}", hint="discreet ledger show lists them")
+        raise no_release(release)
     refuse_unmeasured(ledger, release)
     entries = list(ledger.entries())
     payloads = _payloads(ledger, release)

@@ -12,7 +12,7 @@ from rich.text import Text as RichText
 
 from discreet.cli import show
 from discreet.cli.flags import HERE, Folder, Json, writable
-from discreet.errors import UsageError
+from discreet.errors import UsageError, no_release
 
 if TYPE_CHECKING:
     from discreet.answers.reconcile.agreement import Agreement, Line
@@ -48,6 +48,8 @@ def reconcile(
 
 def _named(project: Project, words: list[str]) -> tuple[str, list[str]]:
     """The table and the releases: a release tells its table, and the only table need not be named."""
+    if words and words[0].startswith("d-") and words[0] not in project.file.tables:
+        raise no_release(words[0])
     if words and not words[0].startswith("r-"):
         table = project.table(words[0])
         if table.public:
@@ -57,7 +59,7 @@ def _named(project: Project, words: list[str]) -> tuple[str, list[str]]:
     if words and words[0] in charges:
         return charges[words[0]].table, words
     if words:
-        raise UsageError(f"there is no release {words[0][:60]!r}", hint="discreet ledger show lists them")
+        raise no_release(words[0])
     private = [table.name for table in project.file.tables.values() if not table.public]
     if len(private) != 1:
         raise UsageError(

@@ -7,6 +7,7 @@ import pytest
 from answers.shop import make as make_shop
 from clinic import ROWS, make, rows_of_ledger, write_rows
 from discreet.answers.reconcile.history import history
+from discreet.bundle.make import bundle
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.errors import BudgetExceeded, UsageError
 
@@ -36,6 +37,27 @@ def test_a_determined_question_is_free(clinic):
     again = ask(clinic, "select count(*) as n from patients", epsilon="0.5")
     assert (again.id, again.rows, again.intervals) == (whole.id, whole.rows, whole.intervals)
     assert clinic.sql(ALL).explain(epsilon="0.5")["cost"]["epsilon"] == 0
+
+
+def test_a_derived_answer_has_no_bundle(clinic):
+    for text in (MALE, FEMALE):
+        ask(clinic, text, epsilon=1)
+    whole = ask(clinic, ALL, epsilon="0.5")
+    refused = (
+        lambda: bundle(clinic, whole.id),
+        lambda: clinic.recalled(whole.id),
+        lambda: clinic.again(whole.id, epsilon=1),
+        lambda: history(clinic.version("patients"), curator=clinic.curator, reads=None, only=[whole.id]),
+    )
+    for each in refused:
+        with pytest.raises(
+            UsageError, match=f"'{whole.id}' is a derived answer.* without a new charge.* has no bundle"
+        ) as why:
+            each()
+        assert "the releases that it was computed from" in why.value.hint
+    assert all(bundle(clinic, name) for name in whole.sources)
+    with pytest.raises(UsageError, match="there is no release 'd-1'"):
+        bundle(clinic, "d-1")
 
 
 def test_whoever_wants_it_more_exact_pays(clinic):

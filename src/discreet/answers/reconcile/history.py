@@ -13,7 +13,7 @@ from discreet.answers.reconcile.kinds import READERS, Held, Stored
 from discreet.answers.reconcile.numbers import Number, Outside
 from discreet.answers.repeats import Reads
 from discreet.curator import Curator, Version
-from discreet.errors import UsageError
+from discreet.errors import no_release
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.records import Charge
 
@@ -99,7 +99,7 @@ def _charges(ledger: Ledger, version: Version, only: Collection[str]) -> list[Ch
     known = ledger.state.charges
     for name in only:
         if name not in known:
-            raise UsageError(f"there is no release {name[:60]!r}", hint="discreet ledger show lists them")
+            raise no_release(name)
     wanted = [known[name] for name in dict.fromkeys(only)] if only else list(known.values())
     return sorted((each for each in wanted if only or each.table == version.table), key=lambda each: each.seq)
 

@@ -16,7 +16,7 @@ from discreet.plan.formula.digits import (
     meaningful_whole,
     meaningful_within,
 )
-from discreet.plan.formula.fallbacks import has_fallback, resolved
+from discreet.plan.formula.fallbacks import Choices, Taken, coalesces, has_fallback, simplified, take, used
 from discreet.plan.formula.moments import (
     Side,
     average,
@@ -47,7 +47,7 @@ from discreet.plan.formula.nodes import (
     numbers_of_rows,
 )
 from discreet.plan.formula.shares import needs, split
-from discreet.plan.formula.uncertainty import Law, bounds, interval, least
+from discreet.plan.formula.uncertainty import Law, bounds, interval, least, limits
 from discreet.plan.formula.values import evaluate
 
 __all__ = [
@@ -55,6 +55,7 @@ __all__ = [
     "Arithmetic",
     "Call",
     "Cell",
+    "Choices",
     "Clamp",
     "Compare",
     "Formula",
@@ -65,9 +66,11 @@ __all__ = [
     "Or",
     "Quotient",
     "Side",
+    "Taken",
     "average",
     "bounds",
     "cells",
+    "coalesces",
     "compared",
     "correlation",
     "count",
@@ -77,16 +80,19 @@ __all__ = [
     "intercept",
     "interval",
     "least",
+    "limits",
     "meaningful",
     "meaningful_quantiles",
     "meaningful_whole",
     "meaningful_within",
     "needs",
     "numbers_of_rows",
-    "resolved",
+    "simplified",
     "slope",
     "split",
     "stddev",
+    "take",
     "total",
+    "used",
     "variance",
 ]

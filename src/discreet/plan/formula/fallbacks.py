@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import assert_never
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.plan.formula.arithmetic import nullable
+from discreet.plan.formula.linear import linear
 from discreet.plan.formula.nodes import (
     And,
     Arithmetic,
@@ -50,53 +52,75 @@ def possible(arguments: Sequence[Formula]) -> Sequence[Formula]:
     return arguments
 
 
-def resolved(
-    formula: Formula, groups: Groups, unknown: Callable[[Formula], Groups]
-) -> Iterator[tuple[Formula, Groups]]:
-    """The formula without `coalesce`, for the groups that take the same arguments of it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """What a call of `coalesce` is in each group: the place of the argument that the group takes, and its value."""
 
-    `unknown`: where a formula without `coalesce` has no value to show. There is at most one result for each group.
-    """
-    call = next(coalesces(formula), None)
-    if call is None:
-        yield formula, groups
-        return
-    left = groups
-    for place, argument in enumerate(call.arguments):
-        takes = left if place == len(call.arguments) - 1 else left & ~unknown(argument)
-        left = left & ~takes
-        if takes.any():
-            yield from resolved(_replaced(formula, call, argument), takes, unknown)
+    places: NDArray[np.int64]
+    values: NDArray[np.float64]
+
+    def of(self, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        """In each group the part that belongs to the argument it takes."""
+        found = np.broadcast_to(parts[-1], self.places.shape)
+        for place, part in enumerate(parts[:-1]):
+            found = np.where(self.places == place, part, found)
+        return found
 
 
-def _replaced(formula: Formula, old: Formula, new: Formula) -> Formula:
-    """The formula with another part in place of `old`."""
-    if formula == old:
-        return new
+Choices = Mapping[Formula, Taken]
 
-    def part(of: Formula) -> Formula:
-        return _replaced(of, old, new)
 
+def take(call: Call, unknown: Callable[[Formula], Groups], value: Callable[[Formula], NDArray[np.float64]]) -> Taken:
+    """The first argument that is not `unknown` in a group; else the last one. Each argument is looked at once."""
+    last = len(call.arguments) - 1
+    values = [value(argument) for argument in call.arguments]
+    places = np.full(values[0].shape, last)
+    for place in reversed(range(last)):
+        places = np.where(unknown(call.arguments[place]), places, place)
+    found = Taken(places=places, values=values[last])
+    return replace(found, values=found.of(values))
+
+
+def used(formula: Formula, choices: Choices, holds: Callable[[Formula], Groups]) -> Groups:
+    """Groups in which something holds of a part of the formula. Arguments that a group does not take are no part."""
+    if formula in choices:
+        return choices[formula].of([used(part, choices, holds) for part in children(formula)])
+    found = holds(formula)
+    for part in children(formula):
+        found = found | used(part, choices, holds)
+    return found
+
+
+def simplified(formula: Formula) -> Formula:
+    """Without calls of `coalesce` whose first argument is always known, as a count and a sum are."""
+    parts = tuple(map(simplified, children(formula)))
+    if isinstance(formula, Call) and formula.name == "coalesce" and linear(parts[0]) is not None:
+        return parts[0]
+    return _with_parts(formula, parts)
+
+
+def _with_parts(formula: Formula, parts: tuple[Formula, ...]) -> Formula:
+    """The formula made of other parts."""
     match formula:
         case Cell() | Number():
             return formula
-        case Arithmetic(operator=operator, left=left, right=right):
-            return Arithmetic(operator, part(left), part(right))
-        case Compare(operator=comparison, left=left, right=right):
-            return Compare(comparison, part(left), part(right))
-        case Quotient(above=above, below=below, low=low, high=high):
-            return Quotient(part(above), part(below), low, high)
-        case Clamp(of=of, low=least, high=most):
-            return Clamp(part(of), least, most)
-        case Call(name=name, arguments=arguments):
-            return Call(name, tuple(map(part, arguments)))
-        case And(parts=parts):
-            return And(tuple(map(part, parts)))
-        case Or(parts=parts):
-            return Or(tuple(map(part, parts)))
-        case Not(of=of):
-            return Not(part(of))
-        case IsNull(of=of):
-            return IsNull(part(of))
+        case Arithmetic(operator=operator):
+            return Arithmetic(operator, *parts)
+        case Compare(operator=comparison):
+            return Compare(comparison, *parts)
+        case Quotient():
+            return replace(formula, above=parts[0], below=parts[1])
+        case Clamp():
+            return replace(formula, of=parts[0])
+        case Call(name=name):
+            return Call(name, parts)
+        case And():
+            return And(parts)
+        case Or():
+            return Or(parts)
+        case Not():
+            return Not(*parts)
+        case IsNull():
+            return IsNull(*parts)
         case _:
             assert_never(formula)

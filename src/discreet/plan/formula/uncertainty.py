@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 from discreet.mechanisms.combined import Combined, Noise, half_widths
 from discreet.mechanisms.laplace import doubt_of
 from discreet.plan.formula import arithmetic
-from discreet.plan.formula.fallbacks import coalesces, possible
+from discreet.plan.formula.fallbacks import Choices, coalesces, possible
 from discreet.plan.formula.fieller import Fan, enclose, fan
 from discreet.plan.formula.linear import Linear, Ratio, linear, ratio
-from discreet.plan.formula.nodes import Cell, Formula, Number, cells
+from discreet.plan.formula.nodes import Call, Cell, Formula, Number, cells, children
 from discreet.plan.formula.shares import weigh
 from discreet.plan.formula.values import ends, evaluate
 
@@ -40,28 +40,58 @@ Floats = NDArray[np.float64]
 Interval = tuple[Floats, Floats]
 
 
-def interval(formula: Formula, values: Sequence[NDArray[Any]], laws: Sequence[Law], confidence: Fraction) -> Interval:
+def interval(
+    formula: Formula,
+    values: Sequence[NDArray[Any]],
+    laws: Sequence[Law],
+    confidence: Fraction,
+    *,
+    choices: Choices | None = None,
+) -> Interval:
     """The ends of each group's interval. They always hold the value shown, and are infinite where nothing is known.
 
-    `laws[i]` is the law of the noise in every number of `values[i]`.
+    `laws[i]` is the law of the noise in every number of `values[i]`. `choices`: the arguments of `coalesce` that
+    each group takes, so that the interval is of those alone; without it, of any that it could take.
     """
+    choices = choices or {}
     floats = [np.asarray(value).astype(np.float64) for value in values]
-    known = {atom: _atom(atom, floats, laws, level) for atom, level in _levels(formula, confidence).items()}
-    with np.errstate(all="ignore"):
-        low, high = arithmetic.enclosed(formula, known)
-    value = evaluate(formula, values)
+    known = {atom: _atom(atom, floats, laws, level) for atom, level in _levels(formula, confidence, choices).items()}
+    low, high = _enclosed(formula, known, choices)
+    value = evaluate(formula, values, known={call: taken.values for call, taken in choices.items()})
     return np.fmin(low, value), np.fmax(high, value)
 
 
 def bounds(formula: Formula) -> tuple[float, float] | None:
     """Between what a formula lies whatever the statistics are, known before anything is measured; None where it may be
     anything. It holds what `coalesce` takes where there is nobody to compute a mean from."""
-    known: dict[Formula, Interval] = {Cell(index): (np.array(-np.inf), np.array(np.inf)) for index in cells(formula)}
+    known = _anything(formula)
     with np.errstate(all="ignore"):
         for call in coalesces(formula):
             known[call] = arithmetic.hull([arithmetic.enclosed(part, known) for part in possible(call.arguments)])
         low, high = (float(end) for end in arithmetic.enclosed(formula, known))
     return (low, high) if math.isfinite(low) and math.isfinite(high) else None
+
+
+def limits(formula: Formula, choices: Choices) -> Interval:
+    """`bounds` in each group, by the arguments of `coalesce` that it takes; infinite where it may be anything."""
+    low, high = _enclosed(formula, _anything(formula), choices)
+    finite = np.isfinite(low) & np.isfinite(high)
+    return np.where(finite, low, -np.inf), np.where(finite, high, np.inf)
+
+
+def _anything(formula: Formula) -> dict[Formula, Interval]:
+    """Every statistic of a formula as one that may be anything."""
+    return {Cell(index): (np.array(-np.inf), np.array(np.inf)) for index in cells(formula)}
+
+
+def _enclosed(formula: Formula, known: dict[Formula, Interval], choices: Choices) -> Interval:
+    """The interval of a formula in which `coalesce` is the argument that each group takes."""
+    with np.errstate(all="ignore"):
+        for call in coalesces(formula):
+            if call in choices:
+                lows, highs = zip(*(arithmetic.enclosed(part, known) for part in call.arguments), strict=True)
+                known[call] = choices[call].of(lows), choices[call].of(highs)
+        return arithmetic.enclosed(formula, known)
 
 
 def least(formula: Formula, *, never_negative: frozenset[int]) -> float:
@@ -74,7 +104,7 @@ def least(formula: Formula, *, never_negative: frozenset[int]) -> float:
         return float(arithmetic.enclosed(formula, known)[0])
 
 
-def _levels(formula: Formula, confidence: Fraction) -> Mapping[Formula, Fraction]:
+def _levels(formula: Formula, confidence: Fraction, choices: Choices) -> Mapping[Formula, Fraction]:
     """A confidence for each part that is enclosed by itself; their misses add to that of the whole.
 
     A part gets the more of the miss the more it matters. For noise with exponential tails the width is
@@ -83,8 +113,21 @@ def _levels(formula: Formula, confidence: Fraction) -> Mapping[Formula, Fraction
     doubt = doubt_of(confidence)
     weights = weigh(formula, _atom_need)
     spreads = {part: Fraction(math.ceil(1000 * math.sqrt(need)), 1000) for part, need in weights.items()}
-    whole = sum(spreads.values()) or Fraction(1)
+    whole = sum(spreads.values(), start=Fraction(0))
+    if choices:
+        whole = min(whole, _most_taken(formula, spreads))
+    whole = whole or Fraction(1)
     return {part: 1 - doubt * spread / whole for part, spread in spreads.items()}
+
+
+def _most_taken(formula: Formula, spreads: Mapping[Formula, Fraction]) -> Fraction:
+    """At least the sum of the spreads that one group's interval is made of: it takes one argument of `coalesce`."""
+    if formula in spreads:
+        return spreads[formula]
+    parts = [_most_taken(part, spreads) for part in children(formula)]
+    if isinstance(formula, Call) and formula.name == "coalesce":
+        return max(parts)
+    return sum(parts, start=Fraction(0))
 
 
 def _atom_need(formula: Formula) -> dict[Formula, Fraction] | None:
