@@ -61,8 +61,10 @@ class SupportLaw:
     Because: a c is left out where P_c(count this large) or P_c(count this small) is at most (1 - confidence) / 2, and
         the true c is left out on either side with at most that probability. A holder's report is stochastically larger
         than another's, so both tails are monotone in c, and bisection finds the ends.
-    With a block, a part of alpha bounds how many people belong to it from above. The bound stands for their number, as
-    more of them mean more noise; tests sum the coverage exactly.
+    With a block, a part of alpha bounds how many people belong to it from above. Two more people in the block make either
+    tail larger, one more person may not: where nearly every report is in its own block, sums of an even and of an odd
+    number of steps lie on different numbers. So the larger tail of the bound and of one fewer counts; tests sum the
+    coverage exactly.
     """
 
     counted: Wholes
@@ -107,14 +109,16 @@ class SupportLaw:
 
     def _first(self, most: Wholes, tail: float) -> Wholes:
         """The least c with P_c(as many or more) > tail; `most` where none has it."""
-        return np.minimum(self._falls_below(self.counted - 1, most, 1 - tail + SLACK), most)
+        return np.minimum(self._falls_below(self.counted - 1, most, 1 - tail + SLACK, np.minimum), most)
 
     def _last(self, most: Wholes, tail: float) -> Wholes:
         """The largest c with P_c(as many or fewer) > tail; 0 where none has it."""
-        return np.maximum(self._falls_below(self.counted, most, tail - SLACK) - 1, 0)
+        return np.maximum(self._falls_below(self.counted, most, tail - SLACK, np.maximum) - 1, 0)
 
-    def _falls_below(self, counts: Wholes, most: Wholes, level: float) -> Wholes:
+    def _falls_below(self, counts: Wholes, most: Wholes, level: float, worse: np.ufunc) -> Wholes:
         """The least c up to `most` with P_c(count or fewer) < level, else one more than `most`.
+
+        `worse`: of two probabilities the one that keeps c in the interval.
 
         By bisection of 0 to `most` + 1, after a few steps of growing width around where a normal law has its end.
         """
@@ -122,7 +126,7 @@ class SupportLaw:
         guess, stride = self._normal(counts, most, NormalDist().inv_cdf(min(max(level, SLACK), 1 - SLACK)))
         while (open_ := np.flatnonzero(low < high)).size:
             middle = np.where(guess >= 0, np.clip(guess, low, high - 1), (low + high) // 2)[open_]
-            below = self._below(open_, middle, counts[open_], most[open_]) < level
+            below = self._below(open_, middle, counts[open_], most[open_], worse) < level
             high[open_[below]] = middle[below]
             low[open_[~below]] = middle[~below] + 1
             # The next try is a stride further; from the first one that overshoots on, the middle.
@@ -139,9 +143,13 @@ class SupportLaw:
         guess = np.clip(best - wide * spread, 0, most).astype(np.int64)
         return guess, np.maximum(spread / 16, 1).astype(np.int64)
 
-    def _below(self, rows: NDArray[np.intp], holders: Wholes, counts: Wholes, most: Wholes) -> Floats:
-        """P(count or fewer) in each of these rows."""
-        return self._sum(rows, holders, most).below(counts)
+    def _below(self, rows: NDArray[np.intp], holders: Wholes, counts: Wholes, most: Wholes, worse: np.ufunc) -> Floats:
+        """P(count or fewer) in each of these rows; with a block, the worse one of `most` people in it and of one fewer."""
+        found = self._sum(rows, holders, most).below(counts)
+        if self.block is None:
+            return found
+        fewer = self._sum(rows, holders, np.maximum(most - 1, holders)).below(counts)
+        return np.asarray(worse(found, fewer))
 
     def _sum(self, rows: NDArray[np.intp], holders: Wholes, most: Wholes) -> _Sum:
         """The law where there are so many holders, and so many people in the block."""
