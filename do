@@ -32,7 +32,7 @@ PEER_S = 600
 
 JOBS = {
     "demo": "the tour, on generated data, in a temporary folder",
-    "test": "lint, types, import contracts, then every test (arguments go to pytest)",
+    "test": "lint, types, import contracts, then the fast tests; --deep: all at full size (other arguments go to pytest)",
     "check": "ruff, mypy strict, import-linter",
     "bench": "./do bench NAME, or all: figures, beside peers in environments of their own (--quick: about ten minutes)",
     "peer": "./do peer NAME: make the environment of one peer of the benchmarks",
@@ -128,7 +128,7 @@ def check(python: Path) -> None:
 
 
 def test_all(python: Path) -> None:
-    """What is quick to check first; then every test, and the types beside them: mypy keeps one core busy for long."""
+    """What is quick to check first; then the tests, and the types beside them: mypy keeps one core busy for long."""
     call(python, "-m", "ruff", "check", ".")
     call(python, "-m", "ruff", "format", "--check", ".")
     programs()
@@ -278,6 +278,9 @@ def main() -> None:
     elif job == "check":
         check(python)
     elif job == "test":
+        if "--deep" in rest:
+            rest.remove("--deep")
+            os.environ["DISCREET_DEEP"] = "1"  # tests/tiers.py
         if not rest:
             test_all(python)
             return
