@@ -47,7 +47,17 @@ def test_places_are_spread(count, kept, places):
 def test_what_runs_in_each_tier(tmp_path, words, deep, passed):
     (tmp_path / "test_it.py").write_text(CASES)
     environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT / 'tests'}", "DISCREET_DEEP": "1" if deep else ""}
-    options = ["-c", ROOT / "pyproject.toml", "-p", "conftest", "--rootdir", tmp_path, "-n0", "-o", "addopts=-p no:schemathesis"]
+    options = [
+        "-c",
+        ROOT / "pyproject.toml",
+        "-p",
+        "conftest",
+        "--rootdir",
+        tmp_path,
+        "-n0",
+        "-o",
+        "addopts=-p no:schemathesis",
+    ]
     words = [sys.executable, "-m", "pytest", *map(str, options), *(str(tmp_path / word) for word in words)]
     done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert passed in done.stdout, done.stdout + done.stderr
