@@ -27,7 +27,7 @@ settings.register_profile("fuzz", deadline=None, print_blob=True)
 def pytest_configure(config):
     settings.load_profile("fuzz" if config.option.markexpr == "fuzz" else "suite")
     if not config.option.markexpr and not named(config.args):
-        config.option.markexpr = "not fuzz" if DEEP else "not fuzz and not deep"
+        config.option.markexpr = "not fuzz" if DEEP else "not fuzz and (fast or not deep)"
 
 
 @pytest.hookimpl(tryfirst=True)

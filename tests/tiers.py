@@ -4,7 +4,8 @@ A test that is too long for the fast tier takes one of three ways, and each keep
 
 - `size(fast, deep)`: the same test with fewer samples. Its docstring states what the smaller size still catches.
 - `@pytest.mark.thin(n)`: n of its cases, spread evenly, run in the fast tier; the others are deep.
-- `@pytest.mark.deep`: the whole test is deep. A fast test of the same guarantee must stay (CONTRIBUTING names it).
+- `@pytest.mark.deep`: the whole test, or all tests of an engine, are deep; `@pytest.mark.fast` brings one case back.
+  A fast test of the same guarantee must stay (CONTRIBUTING names it).
 
 A case that is named on the command line runs in either tier.
 """

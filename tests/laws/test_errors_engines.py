@@ -21,7 +21,7 @@ pytestmark = pytest.mark.timeout(600)
 ROWS = {"bad": [*GOOD[:6], *BAD, *GOOD[6:]], "empty": []}
 ADDRESSES = {"postgres": lambda ground: ground.address, "spark": lambda ground: spark.ADDRESS}
 elsewhere = pytest.mark.parametrize(
-    "ground", ["postgres", pytest.param("spark", marks=pytest.mark.xdist_group("spark"))], indirect=True
+    "ground", ["postgres", pytest.param("spark", marks=spark.spark_tests)], indirect=True
 )
 
 
