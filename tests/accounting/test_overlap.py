@@ -18,6 +18,7 @@ from discreet.accounting import overlap, relaxation, search
 from discreet.accounting.overlap import Bound, Overlap
 from discreet.accounting.region import NOT_NULL, ONLY_NULL, Allowed, Box, Region, hull
 from discreet.exact import UNBOUNDED
+from tiers import size
 
 MANY = 10**6
 
@@ -102,7 +103,7 @@ def check_dense(seed: int) -> int:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_small_worlds(seed):
-    check_many(seed, 150)
+    check_many(seed, size(30, 150))
 
 
 def test_dense_worlds():

@@ -14,6 +14,7 @@ DOUBT = 5e-8
 QUICK = [target for target in every() if target.quick]
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("start", range(0, len(QUICK), 10), ids=lambda start: QUICK[start].name)
 def test_what_is_installed_stands(start):
     report = audit(targets=QUICK[start : start + 10], quick=True, confidence=1 - DOUBT)
@@ -49,9 +50,16 @@ def test_names_are_one_of_a_kind():
     assert len({fault for fault, _, _ in FAULTS}) >= 40
 
 
-@pytest.mark.parametrize(
-    ("fault", "name", "samples"), FAULTS, ids=[f"{fault.__name__}-{name}" for fault, name, _ in FAULTS]
-)
+def cases():
+    """Every fault once in the fast tier; in the deep one by every claim that must fail of it."""
+    seen = set()
+    for fault, name, samples in FAULTS:
+        marks = [pytest.mark.deep] if fault in seen else []
+        yield pytest.param(fault, name, samples, id=f"{fault.__name__}-{name}", marks=marks)
+        seen.add(fault)
+
+
+@pytest.mark.parametrize(("fault", "name", "samples"), list(cases()))
 def test_a_fault_is_caught(fault, name, samples, monkeypatch):
     fault(monkeypatch)
     report = audit([name], samples=samples, confidence=1 - DOUBT)

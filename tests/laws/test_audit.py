@@ -251,7 +251,7 @@ def test_keys_of_one_person_alone(epsilon):
 # Quantiles
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("epsilon", [pytest.param(EPSILONS[0], marks=pytest.mark.deep), EPSILONS[1]])
 def test_quantiles(epsilon):
     """The median of two bins, on tables with all rows in the one or the other, against the law that is stated for it.
 
