@@ -18,9 +18,9 @@ from hypothesis import settings
 
 from discreet.engines import writing
 from order import Scheduling, place
-from tiers import DEEP, mark_deep_cases, named
+from tiers import DEEP, examples, mark_deep_cases, named
 
-settings.register_profile("suite", derandomize=True, deadline=None)
+settings.register_profile("suite", derandomize=True, deadline=None, max_examples=examples(100))
 settings.register_profile("fuzz", deadline=None, print_blob=True)
 
 

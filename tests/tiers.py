@@ -1,8 +1,8 @@
 """The two tiers of the suite: fast (`./do test`) and deep (`./do test --deep`).
 
-A test that is too long for the fast tier takes one of three ways, and each keeps its assertion in the fast tier:
+A test that is too long for the fast tier takes one of these ways, and each keeps its assertion in the fast tier:
 
-- `size(fast, deep)`: the same test with fewer samples. Its docstring states what the smaller size still catches.
+- `size(fast, deep)`: the same test with fewer samples; `examples(n)` for hypothesis.
 - `@pytest.mark.thin(n)`: n of its cases, spread evenly, run in the fast tier; the others are deep.
 - `@pytest.mark.deep`: the whole test, or all tests of an engine, are deep; `@pytest.mark.fast` brings one case back.
   A fast test of the same guarantee must stay (CONTRIBUTING names it).
@@ -28,6 +28,11 @@ DEEP = os.environ.get("DISCREET_DEEP") == "1"
 def size(fast: T, deep: T) -> T:
     """What the tier of this run takes: a number of samples, a list of cases, a setting."""
     return deep if DEEP else fast
+
+
+def examples(deep: int) -> int:
+    """Of the examples that hypothesis draws in the deep tier a quarter. (Always the same ones, in either tier.)"""
+    return size(max(deep // 4, 5), deep)
 
 
 def mark_deep_cases(items: Iterable[pytest.Item]) -> None:

@@ -13,6 +13,7 @@ import discreet
 from clinic import make
 from crash.harness import Life, torture
 from discreet.measurement import Measurement
+from tiers import size
 
 ANALYST = Path(__file__).with_name("analyst.py")
 
@@ -25,8 +26,8 @@ ROUNDING = 5
 
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize("budget", BUDGETS)
-def test_thirty_kills_on_the_whole_path(tmp_path: Path, budget: str):
-    kill(tmp_path, budget, lives=30)
+def test_kills_on_the_whole_path(tmp_path: Path, budget: str):
+    kill(tmp_path, budget, lives=size(8, 30))
 
 
 @pytest.mark.fuzz

@@ -19,6 +19,7 @@ from discreet.plan import formula as f
 from discreet.plan.formula import arithmetic, fieller, uncertainty
 from discreet.plan.formula.linear import linear, ratio
 from noise.source import FixedBits
+from tiers import examples
 
 SURE = Fraction(95, 100)
 N = 20_000
@@ -468,7 +469,7 @@ def test_interval_arithmetic_holds_every_value(one):
             assert faults(formula) == 0, formula
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.recursive(st.sampled_from(OPERANDS), lambda inner: st.builds(grown, inner, inner).flatmap(st.sampled_from)))
 def test_interval_arithmetic_of_deep_formulas(formula):
     assert faults(formula) == 0

@@ -13,6 +13,7 @@ from discreet.sql.typed import Numeric
 from sql import patients
 from sql.patients import condition, connect, records, scalar, shown
 from sql.samples import INSTEAD, SAMPLES
+from tiers import examples
 
 ROWS = records(120, seed=7)
 
@@ -87,7 +88,7 @@ conditions = st.recursive(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(text=conditions)
 def test_three_valued_logic_is_that_of_duckdb(connection, text):
     answers = connection.execute(f"SELECT {text} FROM given ORDER BY row").fetchall()

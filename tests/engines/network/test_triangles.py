@@ -10,6 +10,7 @@ from discreet.engines.network import triangles as counting
 from discreet.engines.network.exact import ExactGraph
 from discreet.engines.network.triangles import largest_common, largest_degrees, triangles, wedges
 from graph.every import exact_graph, graphs, pairs
+from tiers import size
 
 
 def dense(edges, nodes):
@@ -96,7 +97,7 @@ class TestDense:
         low, high = numbers[low], numbers[high]
         return ExactGraph(np.minimum(low, high), np.maximum(low, high), exact_nodes=nodes + more)
 
-    @pytest.mark.parametrize("more", [0, 9000])
+    @pytest.mark.parametrize("more", [0, size(900, 9000)])
     def test_both_ways_say_the_same(self, more, monkeypatch):
         found = []
         for quick in (300, 0, 10**9):  # as it is; never by a matrix; always

@@ -25,6 +25,7 @@ from engines.postgres.filed import Filed
 from engines.postgres.server import NOWHERE, declared_rows, execute, load, new_name
 from engines.tables import questions, tables
 from engines.test_persons_through import SHOP, shops, tag
+from tiers import examples
 
 MEMORY = MemoryEngine()
 AGE = Number(name="age", type="integer", low=0, high=120)
@@ -62,7 +63,7 @@ def _key(row):
 
 
 @given(data=st.data(), table=tables())
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
 def test_rows_are_those_of_the_reference(filed, folder, data, table):
     agree(filed, folder, table, [data.draw(questions(table.schema)) for _ in range(3)])
 
@@ -85,7 +86,7 @@ def same_persons(filed, folder, world):
 
 
 @given(world=persons())
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=list(HealthCheck))
 def test_persons_keep_the_rows_that_the_reference_keeps(filed, folder, world):
     same_persons(filed, folder, world)
 
