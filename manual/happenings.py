@@ -33,7 +33,8 @@ def text() -> str:
         "## Events\n",
         table(("event", "fields", "what it is, and what it costs"), [_event(*each) for each in kinds().items()]),
         "## Rows of the ledger\n\nEach row holds the digest of the one before it, and a time in whole seconds. "
-        "An answer, a failure and a step have the time of their charge: their own would tell how long counting took. "
+        "An answer, a failure and a step have the time of their charge, because their own time would reveal how long "
+        "counting took. "
         "`discreet ledger show` lists them.\n",
         table(("row", "what it says"), [(code(name), rows[name]) for name in rows]),
     )

@@ -18,7 +18,8 @@ Every verb, as `discreet --help` knows it. All of them take `--json` (print JSON
 
 Exit codes: 0 answered; 2 wrong usage; 3 refused; 4 budget exceeded; 5 ledger or store fault; 6 the charged query could
 not be completed; 130 stopped by the keyboard (where the verb charges, it says what was charged until then, which stays
-charged); 141 whoever read the output went away, as in `| head -1`. [Errors](errors.md) says which error is which."""
+charged); 141 the program that reads the output closed it, as in `| head -1`. [Errors](errors.md) says which error is
+which."""
 
 
 def application() -> Any:

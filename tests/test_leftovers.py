@@ -157,7 +157,7 @@ def test_a_making_that_took_too_long_enters_nothing_and_leaves_nothing(tmp_path,
         return done
 
     monkeypatch.setattr(engine, "declare", slow)
-    with pytest.raises(UsageError, match="is given up"):
+    with pytest.raises(UsageError, match="so it was stopped"):
         project.refresh("visits")
     assert len(project.ledger.refresh().versions["visits"]) == 1
     assert left(project) == set()

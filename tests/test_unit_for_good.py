@@ -56,11 +56,13 @@ def test_a_person_is_not_made_of_units_that_were_protected_apart(declare):
     """1.5 of 2 by visits, then 0.5 by patients: a patient of twenty visits would have lost 30.5."""
     declare().sql(COUNT).ask(epsilon=1.5)
     project = declare('"patient_id"', 20)
-    with pytest.raises(UsageError, match=r"'visits' identifies people by visit_id \(text\), for good") as caught:
+    with pytest.raises(UsageError, match=r"'visits' identifies people by visit_id \(text\)\. Answers about") as caught:
         project.refresh("visits")
     assert "declare `person` as before" in caught.value.hint
-    assert project.versions.warnings("visits")  # the file is not what is in force
+    (told,) = project.versions.warnings("visits")  # the file is not what is in force, and cannot be
+    assert "names another person for 'visits' than the ledger protects" in told and "applies it" not in told
     project = declare('"visit_id"', 20)  # more rows are no other unit
+    assert "`discreet refresh visits` applies it" in project.versions.warnings("visits")[0]
     project.refresh("visits")
     assert project.sql(COUNT).ask(epsilon=0.25).cost.epsilon == 0.25
 
@@ -68,9 +70,17 @@ def test_a_person_is_not_made_of_units_that_were_protected_apart(declare):
 def test_before_an_answer_it_is_an_edit_and_a_refresh(declare):
     declare().refresh("visits")
     project = declare('"patient_id"', 20)
+    assert "`discreet refresh visits` applies it" in project.versions.warnings("visits")[0]
     project.refresh("visits")
     assert project.sql(COUNT).ask(epsilon=1).cost.epsilon == 1
     assert project.ledger.refresh().protected["people"].namings["visits"][0]["person"] == ["patient_id"]
+
+
+def test_without_its_source_a_note_is_still_a_note(declare, tmp_path):
+    """Whether a refresh would be refused is not known then, and no question fails by it."""
+    declare().sql(COUNT).ask(epsilon=1)
+    (tmp_path / "visits.csv").unlink()
+    assert "has changed since version 1" in declare('"patient_id"', 20).versions.warnings("visits")[0]
 
 
 @pytest.mark.parametrize("source", ["visits.csv", "copy.csv"])
@@ -79,7 +89,9 @@ def test_nor_by_a_second_name_of_the_same_source(declare, tmp_path, source):
     second = SECOND.format(source=source, person='"patient_id"', rows=20)
     declare().sql(COUNT).ask(epsilon=1.5)
     project = declare(more=second)
-    with pytest.raises(UsageError, match="'again' and 'visits' have one source, and identify its people differently"):
+    with pytest.raises(
+        UsageError, match="'again' and 'visits' have the same source but identify its people differently"
+    ):
         project.sql(COUNT.replace("visits", "again")).ask(epsilon=0.5)
     declare(more=second.replace("patient_id", "visit_id")).sql(COUNT.replace("visits", "again")).ask(epsilon=0.5)
 
@@ -94,7 +106,7 @@ def test_nor_by_a_second_name_of_a_source_that_was_left(declare, tmp_path):
     toml.write_text(toml.read_text().replace('source = "visits.csv"', 'source = "new.csv"', 1))
     project = discreet.open(tmp_path)
     project.refresh("visits")
-    with pytest.raises(UsageError, match="'again' and 'visits' have one source"):
+    with pytest.raises(UsageError, match="'again' and 'visits' have the same source"):
         project.refresh("again")
 
 
@@ -129,7 +141,7 @@ def test_nor_by_a_source_on_the_way_to_a_person(declare, tmp_path, population):
     second = SECOND.format(source="visits.csv", person='"visit_id"', rows=1).replace('"people"', f'"{population}"')
     second += "[populations.others]\nbudget = { epsilon = 2 }\n"
     project = declare('"patient_id"', 20, more=THROUGH + second)
-    match = "have one source" if population == "people" else "the ledger knows this source as 'items'"
+    match = "have the same source" if population == "people" else "the ledger knows this source as 'items'"
     with pytest.raises(UsageError, match=match):
         project.refresh("again")
 
@@ -147,11 +159,11 @@ def test_nor_by_a_table_that_a_restored_ledger_does_not_know(declare, tmp_path):
     repair.acknowledge(tmp_path / ".discreet" / "ledger.db")
     second = SECOND.format(source="visits.csv", person='"patient_id"', rows=20)
     project = declare(more=second)
-    with pytest.raises(UsageError, match="does not know any more what 'visits' was made from") as caught:
+    with pytest.raises(UsageError, match="does not contain the source of 'visits'") as caught:
         project.refresh("again")
     assert "discreet refresh visits first" in caught.value.hint
     project.refresh("visits")
-    with pytest.raises(UsageError, match="have one source"):
+    with pytest.raises(UsageError, match="have the same source"):
         project.refresh("again")
 
 
@@ -166,7 +178,7 @@ def test_nor_by_correcting_one_of_two_names(declare):
     project.refresh("visits")
     with pytest.raises(UsageError, match="version 1 of 'again' identifies people by visit_id"):
         project.sql(COUNT.replace("visits", "again")).ask(epsilon=1)
-    with pytest.raises(UsageError, match="have one source"):
+    with pytest.raises(UsageError, match="have the same source"):
         project.refresh("again")
     project = declare('"patient_id"', 20, more=second.replace('"visit_id"', '"patient_id"'))
     project.refresh("again")  # the third is stale, and does not stand in the way
@@ -196,7 +208,7 @@ def test_parquet_that_was_text_stays_text(declare, tmp_path):
     project = discreet.open(tmp_path)
     project.sql(COUNT).ask(epsilon=1)
     written(list(range(8)))
-    with pytest.raises(UsageError, match=r"visit_id \(text\), for good"):
+    with pytest.raises(UsageError, match=r"visit_id \(text\)\. Answers about"):
         project.refresh("visits")
     written(pa.array([f"{number:03}" for number in range(8)], pa.large_string()))
     project.refresh("visits")
@@ -226,4 +238,6 @@ def test_a_card_promises_no_limit_where_an_older_program_let_the_unit_change(dec
     assert "No single limit holds for all releases about these people" in card
     assert "All that is ever released" not in card
     (note,) = project.budget("visits").notes
-    assert note.startswith("no single limit holds: 'visits' identified people by visit_id (text), and with version 2")
+    assert note.startswith(
+        "no single limit holds: after answers were released, 'visits' identified people by visit_id (text), and with version 2"
+    )

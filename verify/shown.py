@@ -204,6 +204,8 @@ def formed(data: Any, release: str, confidence: Fraction) -> list[Any]:
         for each in table["columns"]:
             bounds = each.get("bounds", []) if each["kind"] != "key" else []  # of averages and quantiles
             known = {"name", "kind"} | ({"bounds"} if len(bounds) == 2 else set())
+            if each["kind"] != "key" and type(each.get("least")) is int and each["least"] == 0:
+                known.add("least")  # exact numbers are never negative; nothing follows from it but what is grey
             if set(each) != known or type(each["name"]) is not str or {type(end) for end in bounds} - set(PLAIN):
                 raise Broken("a column has other parts than columns have")
         lines = zip(table["rows"], table["intervals"], strict=True)

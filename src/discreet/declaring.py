@@ -120,18 +120,19 @@ def protected(table: Table, others: Iterable[Table]) -> list[str]:
         return [*_same_people(table, others), *_nobody_else(table)]
     if (pair := look_like_ends(column.name for column in table.schema.columns)) is not None:
         return [
-            f"each row of {table.name!r} is protected, for no --ends were given: if a row is an edge between "
+            f"each row of {table.name!r} is protected, because no --ends were given: if a row is an edge between "
             f"{pair[0]!r} and {pair[1]!r} and both are persons, that protects an edge, not a person with all their "
-            f"edges. For that, say --ends {','.join(pair)} (take [tables.{table.name}] out of {NAME} and add it again, "
-            "before the first answer)"
+            f"edges. For that, remove [tables.{table.name}] from {NAME} before the first answer and add it "
+            f"again with --ends {','.join(pair)}"
         ]
-    plain = f"each row of {table.name!r} counts as one person, for no --person was given"
+    plain = f"each row of {table.name!r} counts as one person, because no --person was given"
     doubt, column = _doubt([column.name for column in table.schema.columns], others)
     if not doubt:
         return [f"{plain}; where a person has several rows, each row is protected, not each person"]
     return [
-        f"{plain}, but {doubt}: if a person can have several rows, say --person {column} (take [tables.{table.name}] "
-        f"out of {NAME} and add it again, before the first answer): else each row is protected, not each person"
+        f"{plain}, but {doubt}. If a person can have several rows, this protects each row, not each person. To protect "
+        f"persons, remove [tables.{table.name}] from {NAME} before the first answer and add it again with "
+        f"--person {column}"
     ]
 
 
@@ -187,8 +188,9 @@ def refuse_other_unit(table: Table, naming: Naming, *, state: State) -> None:
         return
     if unit != ("row" if table.schema.unit.is_row else "person"):
         raise UsageError(
-            f"population {table.population!r} protects each {unit}, for good: something was released about it",
-            hint="declare `person` as before: what was released protects no other unit",
+            f"population {table.population!r} protects each {unit}. Answers about it were released, so this "
+            "cannot change",
+            hint="declare `person` as before; the released answers do not protect another unit",
         )
     refuse_other_naming(state, table.population, table.name, naming)
 
@@ -236,9 +238,9 @@ def refuse_second_unit(sources: Sources, *, state: State) -> None:
             for here, there in sources.shared_with(version):
                 if not same_persons(here, there):
                     raise UsageError(
-                        f"{table.name!r} and {name!r} have one source, and identify its people differently: by "
-                        f"{describe(here)}, and by {describe(there)}. One limit cannot hold for both",
-                        hint=f"declare the same person in both tables, and refresh {name} if you change it there",
+                        f"{table.name!r} and {name!r} have the same source but identify its people differently: by "
+                        f"{describe(here)} and by {describe(there)}. One limit cannot hold for both",
+                        hint=f"declare the same `person` in both tables; if you change {name!r}, refresh it first",
                     )
 
 
@@ -248,8 +250,8 @@ def refuse_forgotten_sources(table: Table, *, state: State) -> None:
     forgotten = [name for name, number in state.largest.items() if number > known.get(name, 0)]
     if table.name not in state.versions and table.name not in forgotten and forgotten:
         raise UsageError(
-            f"the ledger was restored, and does not know any more what {forgotten[0]!r} was made from",
-            hint=f"discreet refresh {forgotten[0]} first, from the same source as before",
+            f"the ledger was restored from a backup, which does not contain the source of {forgotten[0]!r}",
+            hint=f"run discreet refresh {forgotten[0]} first, from the same source as before",
         )
 
 
@@ -342,8 +344,9 @@ def _known_by_ledger(name: str, population: str, table: Table, *, begun: bool) -
     other = "" if begun else f"; or, as nothing was charged yet, {anew(table.name)}"
     if table.public:
         return UsageError(
-            f"the ledger knows this source as {name!r}, of population {population!r}, and {NAME} says it is public",
-            hint=f"rows of people do not become public by a second name; name another source for {table.name!r}{other}",
+            f"{NAME} declares {table.name!r} as public, but the ledger has its source as the private table {name!r} of "
+            f"population {population!r}",
+            hint=f"the same rows cannot be private and public; name another source for {table.name!r}{other}",
         )
     return UsageError(
         f"the ledger knows this source as {name!r}, of population {population!r}, and {NAME} says {table.population!r}",

@@ -136,8 +136,8 @@ def _stored(ledger: Ledger, version: Version, id_: str, *, of: str) -> Integers:
     stored = json.loads(ledger.answer(id_))
     if stored["of"] != of:
         raise Refused(
-            "exact totals of these places were published before, and the public table now says that they lie elsewhere",
-            hint=f"undo the change; or discreet refresh {version.table}, which makes a version with totals of its own: "
-            "those and the ones before can together tell where one person belongs",
+            "exact totals of these places were published, and the public table has moved places since",
+            hint=f"undo the change in the public table; or discreet refresh {version.table} and publish noisy totals: "
+            "two sets of exact totals together can reveal where one person lives",
         )
     return unpacked(stored["totals"])

@@ -59,24 +59,34 @@ class ReleaseColumn:
     """A column of an answer: a key, a noisy number, or something derived from those.
 
     bounds: between what its numbers lie whatever the data are, by the declaration alone: those of an average's column.
+    least: 0 where its exact numbers are never negative, whatever the data are: those of a count's column.
     """
 
     name: str
     kind: Literal["key", "noisy", "derived"]
     bounds: Bounds = None
+    least: Literal[0] | None = None
 
     def to_data(self) -> dict[str, Any]:
-        """The column as JSON data; `bounds` only where there are some."""
-        told: dict[str, Any] = {"name": self.name, "kind": self.kind}
-        return told if self.bounds is None else told | {"bounds": list(self.bounds)}
+        """The column as JSON data; `bounds` and `least` only where there are some."""
+        bounds = {} if self.bounds is None else {"bounds": list(self.bounds)}
+        least = {} if self.least is None else {"least": self.least}
+        return {"name": self.name, "kind": self.kind, **bounds, **least}
 
     @staticmethod
     def from_data(data: dict[str, Any]) -> ReleaseColumn:
         """The column that `to_data` wrote."""
         bounds = data.get("bounds")
         return ReleaseColumn(
-            name=data["name"], kind=data["kind"], bounds=None if bounds is None else (bounds[0], bounds[1])
+            name=data["name"],
+            kind=data["kind"],
+            bounds=None if bounds is None else (bounds[0], bounds[1]),
+            least=data.get("least"),
         )
+
+    def drowned(self, cell: Cell, ends: Interval) -> bool:
+        """Whether a number of this column is lost in its noise."""
+        return self.kind != "key" and drowned(cell, ends, self.bounds, least=self.least)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,15 +161,14 @@ class Release:
 
     def drowned(self, row: int, column: int) -> bool:
         """Whether a number is lost in its noise."""
-        of = self.columns[column]
-        return of.kind != "key" and drowned(self.rows[row][column], self.intervals[row][column], of.bounds)
+        return self.columns[column].drowned(self.rows[row][column], self.intervals[row][column])
 
     def drowned_numbers(self) -> tuple[int, int, int]:
         """How many numbers are lost in their noise, how many are hidden by it and not shown, and of how many in all."""
-        places = [(place, column.bounds) for place, column in enumerate(self.columns) if column.kind != "key"]
+        places = [(place, column) for place, column in enumerate(self.columns) if column.kind != "key"]
         pairs = list(zip(self.rows, self.intervals, strict=True))
         hidden = sum(row[place] is None for place, _ in places for row in self.rows)
-        found = sum(drowned(row[place], ends[place], bounds) for place, bounds in places for row, ends in pairs)
+        found = sum(column.drowned(row[place], ends[place]) for place, column in places for row, ends in pairs)
         return found - hidden, hidden, len(pairs) * len(places)
 
     def to_data(self) -> dict[str, Any]:
@@ -286,11 +295,11 @@ def legend(confidence: Fraction | float, *, mark: str = "", dash: bool = False, 
     >>> legend(0.95, mark="~")
     '± 95% confidence interval of the added noise, per number. ~ below the noise: treat as unknown.'
     >>> legend(0.9, dash=True)
-    '± 90% confidence interval of the added noise, per number. – too few rows to tell.'
+    '± 90% confidence interval of the added noise, per number. – not shown: the noise is too large.'
     """
     parts = [f"± {100 * float(confidence):g}% confidence interval of the added noise, {whose}."]
     parts += [f"{mark} below the noise: treat as unknown."] if mark else []
-    parts += [f"{DASH} too few rows to tell."] if dash else []
+    parts += [f"{DASH} not shown: the noise is too large."] if dash else []
     return " ".join(parts)
 
 
@@ -307,18 +316,19 @@ def written(cell: Cell, ends: Interval, *, key: bool) -> str:
     return with_noise(cell, ends[0], ends[1])
 
 
-def drowned(cell: Cell, ends: Interval, bounds: Bounds = None) -> bool:
+def drowned(cell: Cell, ends: Interval, bounds: Bounds = None, *, least: Literal[0] | None = None) -> bool:
     """Whether a number is lost in its noise. Every table, chart and warning greys by this one rule.
 
     A number is, where it is no larger than its noise, or where its interval says no more than its column's `bounds`,
-    which everybody knew: an average of "110 (0 to 110)". A date or text is so by its bounds alone.
+    which everybody knew: an average of "110 (0 to 110)". A date or text is so by its bounds alone. A count whose whole
+    interval lies below 0, its `least`, says no more than "about 0".
     """
     if ends is None:
         return not isinstance(cell, str)
     low, high = ends
     if isinstance(low, str) or isinstance(high, str):
         return bounds is not None and ends == tuple(bounds)
-    if _tells_nothing(low, high, bounds):
+    if _tells_nothing(low, high, bounds) or (least is not None and high < least):
         return True
     return not isinstance(cell, str) and (cell is None or abs(cell) <= (high - low) / 2)
 

@@ -102,7 +102,7 @@ def _changed(ledger: Ledger, population: str) -> list[str]:
     """What an older program let change of whom a population protects: its limit holds for nobody's whole history."""
     unit = ledger.state.protected.get(population)
     changes = [] if unit is None else unit.changes
-    return [f"no single limit holds: {change}, after something had been released" for change in changes]
+    return [f"no single limit holds: after answers were released, {change}" for change in changes]
 
 
 def _counts(unit: PrivacyUnit, limits: Limits, room: Room) -> int:

@@ -93,7 +93,7 @@ def check_in_time(name: str) -> None:
     found = _NAME.fullmatch(name)
     if found is None or time.time() - int(found[1], 16) > _LONGEST_S:
         raise UsageError(
-            f"the table took more than {_LONGEST_S // DAY_S} days to make, and is given up",
+            f"making the table took more than {_LONGEST_S // DAY_S} days, so it was stopped",
             hint="make it from less, or on a larger engine",
         )
 

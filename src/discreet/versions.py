@@ -46,6 +46,8 @@ from discreet.version import is_named_after
 #: What of a table's declaration a version keeps: the rest (budget, population) belongs to the ledger.
 _VERSIONED = ("source", "person", "ends", "directed", "rows_per_person", "columns", "invariants")
 
+#: Which of it says whom the version protects.
+_UNIT = ("person", "ends", "directed")
 
 #: Under which a version says what kind of engine it was made on. Host, user and database are nobody's business.
 _ENGINE = "engine"
@@ -255,6 +257,11 @@ class Versions:
 
     def _what_changed(self, table: Table, held: Held) -> str:
         """Why a version is not as declared: the file has changed, or the step that follows from bounds has."""
+        if self._names_others(table, held):
+            return (
+                f"{NAME} names another person for {table.name!r} than the ledger protects, so `discreet refresh "
+                f"{table.name}` refuses it: declare `person` as in version {held.number}"
+            )
         applies = f"`discreet refresh {table.name}` applies it"
         if held.schema != self._declaration(table, steps=False):
             return f"{NAME} has changed since version {held.number}; {applies}"
@@ -262,8 +269,23 @@ class Versions:
         finer = [column.name for column in table.schema.columns if column not in known.columns]
         return (
             f"version {held.number} rounds {', '.join(finer)} to steps of 0.01, which is coarse for the declared "
-            f"bounds: a step now follows from low and high where none is declared; {applies}"
+            f"bounds; Discreet now derives the step from low and high; {applies}"
         )
+
+    def _names_others(self, table: Table, held: Held) -> bool:
+        """Whether a changed declaration protects others than the ledger does for good: `refresh` refuses it."""
+        declared_now = self._declaration(table)
+        if all(held.schema.get(key) == declared_now.get(key) for key in _UNIT):
+            return False
+        try:
+            naming = self._sources(table).naming
+        except DiscreetError:  # `refresh` says what is wrong with the source
+            return False
+        try:
+            refuse_other_unit(table, naming, state=self.ledger.state)
+        except UsageError:
+            return True
+        return False
 
     def held(self, table: Table) -> Table:
         """A table as the ledger has it: of the population, and with the unit, of its newest version."""

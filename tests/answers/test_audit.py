@@ -229,7 +229,7 @@ def test_part_of_a_composite_person_is_not_the_person(tmp_path):
     found = project(tmp_path, toml, v=rows)
     joined = "(select x from v) a join v b on a.person = b.person"
     for text in (f"select count(distinct b.site) from {joined}", "select count(distinct site) from v"):
-        with pytest.raises(Refused, match="persons apart"):
+        with pytest.raises(Refused, match="identifies people"):
             found.sql(text)
     assert found.sql("select count(distinct (pid, site)), count(distinct person) from v")
 
@@ -291,7 +291,7 @@ def test_a_population_keeps_its_unit(tmp_path):
     found.sql("select count(*) from v").ask(epsilon=1)
     path = tmp_path / "discreet.toml"
     path.write_text(path.read_text().replace('person = "pid"\nrows_per_person = 3\n', ""))
-    with pytest.raises(UsageError, match="protects each person, for good"):
+    with pytest.raises(UsageError, match=r"protects each person\. Answers about"):
         Project(found.folder).refresh("v")
 
 

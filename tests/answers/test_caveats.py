@@ -99,12 +99,12 @@ def test_truncation_is_named_for_every_table_of_persons(shop, text, tables):
     [
         (
             "select city, sum(amount) from orders group by city",
-            "at most 20 rows per person, amount between 0 and 500, city outside its list is NULL",
+            "at most 20 rows per person, amount between 0 and 500, other values of city are NULL",
         ),
-        ("select count(city) from people", "city outside its list is NULL"),
+        ("select count(city) from people", "other values of city are NULL"),
         (
             "select count(*) from orders where sex = 'M' and day > date '2025-03-01'",
-            "at most 20 rows per person, day between 2025-01-01 and 2025-12-31, sex outside its list is 'F'",
+            "at most 20 rows per person, day between 2025-01-01 and 2025-12-31, other values of sex are 'F'",
         ),
         ("select avg(age) from people", "age between 0 and 99"),
     ],

@@ -1,12 +1,18 @@
 """What is lost in its noise: by one rule, whether it is a count, an average, a quantile or what is computed from them."""
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
 from discreet.answers.columns import columns_of
 from discreet.answers.refine import Reading
+from discreet.bundle.chart import chart_of
+from discreet.bundle.page import _cell
+from discreet.bundle.sheet import Sheet
+from discreet.cli.show import marked
+from discreet.console.answered import sheet
 from discreet.measurement import Measurement, NoisyCells
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.plan import formula
@@ -38,6 +44,55 @@ WIDTH = LAW.half_width(Fraction(99, 100))
 )
 def test_the_rule(cell, ends, bounds, lost):
     assert drowned(cell, ends, bounds) == lost
+
+
+@pytest.mark.parametrize(
+    ("ends", "lost"), [((-21, -1), True), ((-20.5, -0.5), True), ((-21, 5), True), ((1, 21), False)]
+)
+def test_a_count_below_zero_says_about_zero(ends, lost):
+    """All of its interval is below 0, where no count is. Of a column that may be negative it is a number like others."""
+    cell = sum(ends) / 2
+    assert drowned(cell, ends, least=0) == lost
+    assert drowned(cell, ends) == (ends == (-21, 5))
+
+
+@pytest.mark.parametrize(
+    ("text", "least"),
+    [
+        ("count(*)", 0),
+        ("2.5 * count(*)", 0),
+        ("count(distinct city)", 0),
+        ("sum(items)", 0),
+        ("count(*) / count(items)", 0),
+        ("sum(items - 30)", None),
+        ("-count(*)", None),
+        ("count(*) - count(items)", None),
+        ("count(*) - 5", None),
+        ("avg(items)", None),  # it has bounds
+    ],
+)
+def test_which_columns_are_never_negative(shop, text, least):
+    (column,) = columns_of(shop.sql(f"select {text} as x from orders").asked)
+    assert column.least == least and ("least" in column.to_data()) == (least is not None)
+    assert ReleaseColumn.from_data(json.loads(json.dumps(column.to_data()))) == column
+
+
+def test_every_surface_marks_a_count_below_zero(shop):
+    """The terminal, the warning, a notebook, the console, a bundle's page and chart."""
+    found = shop.sql("select city, count(*) as n from orders group by city").ask(epsilon=1)
+    width = found.plus_minus()
+    low = replace(
+        found,
+        rows=(*found.rows[1:], ("nowhere", -width - 2)),
+        reread=lambda _: (*found.intervals[1:], (None, (-2 * width - 2, -2))),
+    )
+    assert low.drowned(len(low) - 1, 1) and low.drowned_numbers()[0] == found.drowned_numbers()[0] + 1
+    assert marked(low)[1][-1][1].endswith(" ~")
+    assert low._repr_html_().count("discreet-drowned") > found._repr_html_().count("discreet-drowned")
+    assert sheet(low.to_data())["cells"][-1][1]["drowned"]
+    told = Sheet.from_data(Sheet.of(low.columns, low.rows, low.intervals).to_data())
+    assert 'class="drowned"' in _cell(told, len(low) - 1, 1)
+    assert "(below the noise)" in chart_of(told, title="T")
 
 
 def read(shop, text, *values):
@@ -102,7 +157,7 @@ def test_a_release_warns_of_what_is_grey(shop):
         hidden = sum(row[place] is None for row in release.rows for place in (1, 2))
         assert release.drowned_numbers() == (lost - hidden, hidden, 2 * len(release))
         grey = f"{lost - hidden} of 8 numbers are below the noise"
-        dashes = f"{hidden} of 8 numbers are not shown (–): too few rows to tell"
+        dashes = f"{hidden} of 8 numbers are not shown (–): the noise is too large"
         assert any(grey in each for each in release.warnings) == (lost > hidden)
         assert any(dashes in each for each in release.warnings) == (hidden > 0)
         assert (lost > 0) == (epsilon == "0.002")

@@ -38,10 +38,21 @@ CHOICES = ("median(age)", "min(cost)", "max(age)", "median(day)", "percentile_co
 
 
 @pytest.fixture(scope="module")
-def stays(tmp_path_factory):
+def state(tmp_path_factory):
+    return tmp_path_factory.mktemp("state")
+
+
+@pytest.fixture(autouse=True)
+def same_state(monkeypatch, state):
+    """Every test has another state folder otherwise."""
+    monkeypatch.setenv("DISCREET_STATE", str(state))
+
+
+@pytest.fixture(scope="module")
+def stays(tmp_path_factory, state):
     folder = tmp_path_factory.mktemp("stays")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DISCREET_STATE", str(tmp_path_factory.mktemp("state")))
+        patch.setenv("DISCREET_STATE", str(state))
         draw = np.random.default_rng(3)
         lines = ["ward,age,cost,well,day"]
         for number in range(1200):
@@ -49,14 +60,16 @@ def stays(tmp_path_factory):
             lines.append(f"{'ab'[number % 2]},{age},{cost},{number % 3 == 0},2025-06-{day:02d}")
         (folder / "stays.csv").write_text("\n".join(lines))
         (folder / "discreet.toml").write_text(TOML)
-        yield discreet.init(folder)
+        return discreet.init(folder)
 
 
 @pytest.fixture(scope="module")
-def release(stays):
+def release(stays, state):
     """Noise so small that it is 0 for counts; a group of which nobody is, and NULL, of which nobody is either."""
     listed = ", ".join(f"{text} as c{place}" for place, text in enumerate((*RATIOS, *CHOICES)))
-    return stays.sql(f"select ward, count(*) as n, {listed} from stays group by ward").ask(epsilon=1000)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DISCREET_STATE", str(state))
+        return stays.sql(f"select ward, count(*) as n, {listed} from stays group by ward").ask(epsilon=1000)
 
 
 def test_the_numbers_of_nobody_are_not_shown(release):
@@ -70,7 +83,7 @@ def test_the_numbers_of_nobody_are_not_shown(release):
 
 def test_terminal_json_files_and_frames(release, stays, tmp_path):
     text = "\n".join(str(part) for part in answer(release, stays.budget("stays"))[1:])
-    assert "– too few rows to tell." in text and f"{2 * 15} of 64 numbers are not shown (–)" in text
+    assert "– not shown: the noise is too large." in text and f"{2 * 15} of 64 numbers are not shown (–)" in text
     assert str(release).count("–") == 30
     data = json.loads(json.dumps(release.to_data()))
     assert data["rows"][2][2:] == [None] * 15 and data["intervals"][2][2] == [0.0, 110.0]
@@ -81,7 +94,7 @@ def test_terminal_json_files_and_frames(release, stays, tmp_path):
     frame = release.to_pandas()
     assert frame["c0"].isna().tolist() == [False, False, True, True] == frame["c13"].isna().tolist()
     face = release._repr_html_()
-    assert face.count(">–<") == 30 and "– too few rows to tell" in face
+    assert face.count(">–<") == 30 and "– not shown: the noise is too large" in face
 
 
 def test_bundles(release):
@@ -92,7 +105,7 @@ def test_bundles(release):
         [(row[0], row[2]) for row in release.rows],
         [(ends[0], ends[2]) for ends in release.intervals],
     )
-    assert "nobody: – (too few rows to tell)" in chart_of(drawn, title="T")
+    assert "nobody: – (the noise is too large to show it)" in chart_of(drawn, title="T")
     assert to_csv(drawn).decode().splitlines()[3] == "nobody,,0.0,110.0"
 
 
@@ -126,6 +139,39 @@ def test_having_reads_what_is_shown(stays, having, wards):
     """A number that is a dash is NULL, not what lies behind the dash."""
     text = f"select ward, avg(age) as x, count(*) from stays group by ward having {having}"
     assert [row[0] for row in stays.sql(text).ask(epsilon=1000).rows] == wards
+
+
+@pytest.mark.parametrize(
+    ("text", "shown", "ends"),
+    [
+        ("coalesce(avg(age), 0)", 0, (0.0, 110.0)),
+        ("coalesce(avg(age), -1)", -1, (-1.0, 110.0)),
+        ("coalesce(avg(cost), 0.25)", 0.25, (0.0, 1000.0)),  # a literal is not rounded to what noise leaves meaningful
+        ("2 * coalesce(avg(age), 10) + 1", 21, (1.0, 221.0)),
+        ("round(coalesce(avg(age), 3.14), 1)", 3.1, (0.0, 110.0)),
+        ("coalesce(avg(age), avg(cost), 7)", 7, (0.0, 1000.0)),
+        ("coalesce(avg(age), coalesce(stddev(age), 7))", 7, (0.0, 110.0)),
+        ("coalesce(sum(age) / count(age), 0)", 0, None),  # a quotient whose interval has no end
+        ("coalesce(avg(age), 0) + avg(cost)", None, (0.0, 1110.0)),
+        ("coalesce(avg(age), avg(cost))", None, (0.0, 1000.0)),
+        ("coalesce(avg(age), null)", None, (0.0, 110.0)),
+    ],
+)
+def test_coalesce_shows_its_fallback_where_there_may_be_nobody(stays, text, shown, ends):
+    """The number of nobody is not known, and the question says what to show then. Its interval says how little it is."""
+    found = stays.sql(f"select ward, {text} as x from stays group by ward").ask(epsilon=1000)
+    a, b, nobody, null = (row[1] for row in found.rows)
+    assert (nobody, null) == (shown, shown) and None not in (a, b)
+    assert found.intervals[2][1] == found.intervals[3][1] == ends
+    assert found.drowned(2, 1) and not found.drowned(0, 1)
+    if ends is not None:  # who is there is not in doubt; what x / y is where y may be 0, is
+        assert found.intervals[0][1][1] - found.intervals[0][1][0] < 5
+
+
+def test_a_fallback_sorts_and_is_compared_as_it_is_shown(stays):
+    text = "select ward, coalesce(avg(age), 500) as x from stays group by ward"
+    assert {row[0] for row in stays.sql(f"{text} having x > 200").ask(epsilon=1000).rows} == {"nobody", None}
+    assert {row[0] for row in stays.sql(f"{text} order by x desc limit 2").ask(epsilon=1000).rows} == {"nobody", None}
 
 
 def read(stays, text, low, middle, high):

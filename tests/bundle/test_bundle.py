@@ -178,6 +178,22 @@ def test_a_bundle_from_before_proofs_is_still_good(made, tmp_path, state):
     assert problems(verify(written(newer, tmp_path / "taken out"))) == ["proof"]
 
 
+def test_a_bundle_that_does_not_say_which_numbers_are_never_negative_is_still_good(made, tmp_path, state):
+    """Those of earlier builds. What a bundle does say about it must be so."""
+    project, release, _, _ = made
+    content = content_of(project, release.id)
+    (sheet,) = content.sheets
+    assert {column.least for column in sheet.columns} >= {0}
+
+    def saying(leasts):
+        columns = tuple(replace(column, least=least) for column, least in zip(sheet.columns, leasts, strict=True))
+        files = make.files_of(replace(content, sheets=(replace(sheet, columns=columns),)), Signer.here())
+        return verify(written(files, tmp_path / str(hash(leasts))))
+
+    assert saying((None,) * len(sheet.columns)).sound
+    assert problems(saying((0,) * len(sheet.columns))) == ["data"]
+
+
 def test_another_key_is_told_apart(made, tmp_path):
     files = made[2]
     own = verify(written(files, tmp_path / "own")).fingerprint
@@ -698,7 +714,7 @@ def test_a_chart_draws_what_the_sheet_holds():
     kinds = [each.get("class", "") for each in root.iter("{http://www.w3.org/2000/svg}rect")]
     assert kinds == ["chart-bar", "chart-bar chart-drowned"]
     assert "T: n" in text and "x, NULL" in text and "y, true" in text and "w, 1" not in text
-    assert "z, 1: – (too few rows to tell)" in text
+    assert "z, 1: – (the noise is too large to show it)" in text
     assert text == chart_of(Sheet(columns=(*columns, number), rows=rows, intervals=ends), title="T")
     none = chart_of(Sheet(columns=columns, rows=(("x", "y"),), intervals=((None, None),)), title="T")
     assert "There is nothing to show" in none and ElementTree.fromstring(none) is not None

@@ -22,7 +22,7 @@ def test_the_contract_of_query(tmp_path, capsys):
     }  # fmt: skip
     assert data["release"].startswith("r-")
     assert (data["version"], data["confidence"], data["cached"]) == (1, 0.95, False)
-    assert data["columns"] == [{"name": "disease", "kind": "key"}, {"name": "n", "kind": "noisy"}]
+    assert data["columns"] == [{"name": "disease", "kind": "key"}, {"name": "n", "kind": "noisy", "least": 0}]
     assert [row[0] for row in data["rows"]] == ["allergy", "flu", "measles", "mumps", None]
     assert data["cost"] == {"epsilon": 0.5, "rho": 0.125, "delta": 0.0}
     assert data["spent"] == {"epsilon": 0.5, "delta": 0.0}

@@ -49,7 +49,7 @@ def test_json_is_evidence_too(two, tmp_path, capsys):
 def test_a_folder_that_cannot_be_is_refused_before_the_work(two, tmp_path, capsys):
     (tmp_path / "file").write_text("")
     code, told, _ = run(capsys, tmp_path, "attack", "all", "--report", str(tmp_path / "file" / "report"))
-    assert code == 2 and "cannot be made" in str(told)
+    assert code == 2 and "cannot be created" in str(told)
 
 
 def test_an_attack_without_its_package_is_left_out_and_named(two, tmp_path, capsys, monkeypatch):

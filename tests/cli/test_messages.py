@@ -118,14 +118,14 @@ def added(capsys, folder, header, *words):
 def test_a_column_that_names_people_is_pointed_at(tmp_path, capsys, header, column):
     make(tmp_path)
     (told,) = added(capsys, tmp_path, header)
-    assert f"{column!r} looks like it names people" in told and f"say --person {column} " in told
-    assert told.endswith("else each row is protected, not each person") and "\n" not in told
+    assert f"{column!r} looks like it names people" in told and f"add it again with --person {column}" in told
+    assert "this protects each row, not each person" in told and "\n" not in told
 
 
 def test_an_identifier_of_who_knows_what_is_not_proposed_as_the_person(tmp_path, capsys):
     make(tmp_path)
     (told,) = added(capsys, tmp_path, "ward,visit_id")
-    assert "'visit_id' looks like an identifier" in told and "say --person COLUMN " in told
+    assert "'visit_id' looks like an identifier" in told and "add it again with --person COLUMN" in told
 
 
 @pytest.mark.parametrize("header", ["ward,age,id,rapid,covid", "user_agent,number_of_visitors,customer_segment"])
@@ -173,7 +173,7 @@ def test_the_person_of_another_table_is_known_again(tmp_path, capsys):
         == []
     )
     (told,) = added(capsys, tmp_path, "user_id,badge")
-    assert "'badge' is the person of 'old'" in told and "--person badge " in told
+    assert "'badge' is the person of 'old'" in told and "--person badge" in told
 
 
 def test_nothing_is_said_of_persons_where_one_is_named_or_everybody_may_know(tmp_path, capsys):
@@ -207,6 +207,61 @@ def test_a_grant_asks_for_the_line_and_does_not_warn(tmp_path, capsys):
     path = tmp_path / "discreet.toml"
     path.write_text(path.read_text().replace("{ epsilon = 5, delta = 1e-6 }", "{ epsilon = 5, delta = 0.001 }"))
     assert not say(capsys, tmp_path, "budget")[2]
+
+
+@pytest.mark.parametrize("extra", ["", 'person = "person_id"'])
+def test_refresh_counts_the_cells_that_a_mark_made_missing(tmp_path, capsys, extra):
+    """A category '-' that nobody listed would vanish without a word otherwise. For the owner, not for who asks."""
+    (tmp_path / "stays.csv").write_text("person_id,city,age\n1,-,30\n2,NA,-\n3,Bern,40\n4,,41\n")
+    discreet.init(tmp_path)
+    columns = """
+    [tables.stays.columns]
+    city = { type = "category", values = ["Bern", "Genf"] }
+    age = { type = "integer", low = 0, high = 99 }"""
+    with (tmp_path / "discreet.toml").open("a") as file:
+        file.write(f'\n[tables.stays]\nsource = "stays.csv"\nbudget = {{ epsilon = 3 }}\n{extra}{columns}')
+    _, data, _ = run(capsys, tmp_path, "refresh", "stays")
+    assert data["marked"] == {"city": 2, "age": 1} and data["nulled"] == {"city": 0, "age": 0}
+    out = say(capsys, tmp_path, "refresh", "stays")[1]
+    keep = "; a category keeps one that its values list"
+    assert f"\n  city: 2 cells are read as missing, by a mark such as NA, null or -{keep}\n" in out
+    assert "\n  age: 1 cell is read as missing, by a mark such as NA, null or -\n" in out
+    asked = say(capsys, tmp_path, "query", "SELECT city, count(*) FROM stays GROUP BY city", "--epsilon", "1")
+    assert "read as missing" not in " ".join(map(str, asked))
+
+
+@pytest.mark.parametrize(
+    ("content", "parts"),
+    [
+        (
+            "Zürich\n“Genève”\n€\n".encode("cp1252"),
+            ["It looks like Windows-1252 or Latin-1", "iconv -f CP1252 -t UTF-8 't s.csv'"],
+        ),
+        (b"Z\x81rich\n", ["Find out its encoding", "iconv -f ENCODING"]),  # DOS
+        ("Zürich\nGenève\n".encode(), []),
+        (b"Bern\n", []),
+        ("Zürich\nGenève\n".encode() + b"Gen\xe8ve\n", []),  # UTF-8 with a damaged cell, which counts as before
+    ],
+    ids=["Windows", "DOS", "UTF-8", "ASCII", "damaged"],
+)
+def test_a_file_in_another_encoding_is_noted(tmp_path, capsys, content, parts):
+    """By add, where it is declared, and by refresh; its cells would be lost without a word."""
+    (tmp_path / "t s.csv").write_bytes(b"city\n" + content)
+    discreet.init(tmp_path)
+    for words in (("add", str(tmp_path / "t s.csv"), "--name", "places", "--epsilon", "1"), ("refresh", "places")):
+        code, _, err = say(capsys, tmp_path, *words)
+        told = " ".join(err.split())
+        assert code == 0, err
+        assert all(part in told for part in parts) and ("not UTF-8" in told) == bool(parts)
+
+
+def test_refresh_speaks_of_older_answers_where_there_are_some(tmp_path, capsys):
+    make(tmp_path)
+    told = "older answers stay"
+    assert told not in say(capsys, tmp_path, "refresh", "patients")[1]
+    assert told not in say(capsys, tmp_path, "refresh", "patients")[1]  # version 2, and nobody has asked anything
+    assert run(capsys, tmp_path, "query", "SELECT count(*) FROM patients", "--epsilon", "0.1")[0] == 0
+    assert told in say(capsys, tmp_path, "refresh", "patients")[1]
 
 
 def test_a_grant_says_no_more_than_is_new(tmp_path, capsys):

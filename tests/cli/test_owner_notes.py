@@ -105,4 +105,4 @@ def test_that_spark_starts_is_said_while_it_does(monkeypatch):
     assert "making visits" in screen.getvalue() and "Spark" not in screen.getvalue()
     with show.progress("making visits", engines=["duckdb", "sc://lake"]):
         pass
-    assert "making visits; Spark starts first" in screen.getvalue()
+    assert "making visits; starting Spark first" in screen.getvalue()

@@ -128,8 +128,8 @@ def test_a_full_disk_loses_nothing_that_was_paid_for(clinic):
         done = process(clinic, *words, "--fresh", stdout=full, stderr=subprocess.PIPE)
     told = done.stderr.decode()
     assert done.returncode == 2
-    assert "standard output cannot be written: No space left on device; charged meanwhile" in told
-    assert "try: the same command without --fresh" in told and "Traceback" not in told
+    assert "cannot write to standard output: No space left on device; this stays charged" in told
+    assert "try: run the same command without --fresh" in told and "Traceback" not in told
     with open("/dev/full", "wb") as full:
         done = process(clinic, *words, stdout=subprocess.PIPE, stderr=full)
     assert done.returncode == 0 and b"free now" in done.stdout
@@ -155,11 +155,11 @@ def test_a_stream_that_is_closed_goes_nowhere(monkeypatch, clinic):
 @pytest.mark.parametrize(
     ("words", "way"),
     [
-        (["again", "r-1"], "discreet query with its question"),
-        (["bounds", "t"], "discreet.toml has what was found"),
-        (["bounds", "t", "--report"], "the same command, with another output: what is stored is free"),
-        (["ranges", "t", "--stream", "s", "--next"], "the same command without --next"),
-        (["ledger", "show"], "the same command again, with another output"),
+        (["again", "r-1"], "run discreet query with the same question"),
+        (["bounds", "t"], "the bounds are in discreet.toml"),
+        (["bounds", "t", "--report"], "run the same command, with another output: the stored answer is free"),
+        (["ranges", "t", "--stream", "s", "--next"], "run the same command without --next"),
+        (["ledger", "show"], "run the same command again with another output"),
     ],
 )
 def test_the_way_back_is_one_that_costs_nothing(words, way):

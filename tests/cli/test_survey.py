@@ -47,6 +47,15 @@ def test_new_says_what_was_picked_and_why(tmp_path, capsys):
     assert "epsilon 1.1" in out and "discreet survey serve" in out
 
 
+@pytest.mark.parametrize(("epsilon", "odds"), [("8", "e^epsilon = 2,981"), ("3.1", "e^epsilon = 22"), ("2.9", "")])
+def test_an_epsilon_that_protects_little_is_noted(tmp_path, capsys, epsilon, odds):
+    """It is no error: who asks may have a reason. What it means is said in a number."""
+    code, out, err = say(capsys, tmp_path, *DRINKING[:-1], epsilon)
+    told = " ".join(err.split())
+    assert code == 0 and "made survey" in out and "note:" not in out
+    assert (f"note: epsilon {epsilon} protects a respondent little" in told and odds in told) == bool(odds)
+
+
 def test_respondents_are_told_who_asks(tmp_path, capsys, asked):
     code, told, _ = run(capsys, tmp_path, *DRINKING, "--asker", " The city clinic ")
     assert code == 0 and told["asker"] == "The city clinic"

@@ -90,8 +90,8 @@ def test_an_average_of_perhaps_nobody_is_a_dash(browser, project, monkeypatch):
     assert all(row[1] is None for row in told["rows"])
     assert all(row[1]["text"] == "–" for row in told["sheet"]["cells"])
     page = browser.text(f"/a/{found.id}")
-    assert f"{len(found)} of {len(found)} numbers are not shown (–): too few rows to tell" in page
-    assert "(too few rows to tell)" in page
+    assert f"{len(found)} of {len(found)} numbers are not shown (–): the noise is too large" in page
+    assert "(the noise is too large to show it)" in page
 
 
 def test_wider_at_a_higher_confidence(browser, release):

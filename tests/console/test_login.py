@@ -202,7 +202,7 @@ def test_the_sixth_try_waits_whether_there_is_such_a_name_or_not(clinic):
         assert found.status_code == 429 and "set-cookie" not in found.headers
         assert 800 < int(found.headers["retry-after"]) <= 901
         said.append(plain(found))
-    assert said[0] == said[1] and "Too many tries" in said[0]
+    assert said[0] == said[1] and "Too many login attempts" in said[0]
 
 
 def test_fifty_of_an_address(clinic):

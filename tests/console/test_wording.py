@@ -13,7 +13,7 @@ from discreet.errors import LedgerFault, UsageError
         ("", ""),
         ("nothing of it", "nothing of it"),
         ("--epsilon 0.1, or --within 50", "epsilon 0.1, or within 50"),
-        ("discreet again r-abc-1 adds to it, --fresh draws anew", "measuring r-abc-1 again adds to it, asking with fresh draws anew"),
+        ("discreet again r-abc-1 adds to it, --fresh draws new noise", "measuring r-abc-1 again adds to it, asking with fresh draws new noise"),
         ("discreet ledger show lists them", "the list of releases has them"),
         ("discreet budget grant raises the limit", "an owner raises the limit"),
         ("several at once: discreet query -f FILE", "several at once"),

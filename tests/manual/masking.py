@@ -87,7 +87,9 @@ def masked(text: str, *, widths: bool = False, exact: bool = False) -> str:
     if not exact:
         text = re.sub(rf"(?<![A-Za-z_{_KEEP}]){_NUMBER}", "#", text)
     text = re.sub(r"(?<=#)(?: ms| s| seconds?| minutes?)\b", " time", text)
-    text = text.replace(" ~ below the noise: treat as unknown.", "").replace(" – too few rows to tell.", "")
+    text = text.replace(" ~ below the noise: treat as unknown.", "").replace(
+        " – not shown: the noise is too large.", ""
+    )
     text = re.sub(r"\s+", " ", text)
     text = re.sub(r"# \(# to #\)", "# ± #", text)  # an interval is written so or so, as its ends fall
     text = re.sub(r"(?<=[#\x02]) ~", "", text).strip()

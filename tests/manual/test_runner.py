@@ -12,7 +12,7 @@ NULL        1 ± 6 ~
 
 ± 95% confidence interval of the added noise, per number. ~ below the noise: treat as unknown.
 cost epsilon 0.5; epsilon 0.5 spent of epsilon 1.5. Release r-dylaivm2vigm7wmf, version 1.
-note: 1 of 5 numbers are below the noise; a larger epsilon or wider groups would show more
+note: 1 of 5 numbers are below the noise; use a larger epsilon or wider groups to see more
 """
 ASKED = 'discreet query "SELECT disease, count(*) AS n FROM patients GROUP BY disease" --epsilon 0.5'
 
@@ -43,7 +43,7 @@ def fenced(language, text):
         ("1 ± 6 ~", "14 ± 6"),
         ("r-dylaivm2vigm7wmf", "r-2222222222222222"),
         (" ~ below the noise: treat as unknown.", ""),
-        ("note: 1 of 5 numbers are below the noise; a larger epsilon or wider groups would show more\n", ""),
+        ("note: 1 of 5 numbers are below the noise; use a larger epsilon or wider groups to see more\n", ""),
         ("disease         n", "disease n"),
     ],
 )

@@ -124,14 +124,14 @@ def longer_keys(documents):
     store(documents["plan"], own)
 
 
-def beside(*path):
-    """A number under a name that tables do not have."""
+def beside(*path, name="exact"):
+    """A number under a name that tables do not have, or under one where it is always 0."""
 
     def changed(documents):
         held = documents["data"]
         for step in path:
             held = held[step]
-        held["exact"] = 163
+        held[name] = 163
 
     return changed
 
@@ -184,6 +184,7 @@ LIES = {
     "more in data.json": ("rows: count", beside(), "tables", "broken"),
     "more in a table": ("rows: count", beside("tables", 0), "tables", "broken"),
     "more in a column": ("rows: count", beside("tables", 0, "columns", 0), "tables", "broken"),
+    "a number where numbers end": ("rows: count", beside("tables", 0, "columns", 0, name="least"), "tables", "broken"),
     "a quantile in no bin": ("rows: quantile", bins_outside, "sensitivity", "broken"),
 }
 

@@ -27,6 +27,9 @@ _SURE = Fraction(99, 100)
 #: without rows one in 20 has an interval that does not reach both bounds; two of 100 are left to pass this.
 _MOST_BINS = Fraction(2, 3)
 
+_Ends = tuple[NDArray[np.float64], NDArray[np.float64]]
+_Resolved = list[tuple[formula.Formula, NDArray[np.bool_]]]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Block:
@@ -41,7 +44,8 @@ class Block:
     thresholds: dict[int, int] = field(default_factory=dict)
     bins: dict[int, NDArray[np.int64]] = field(default_factory=dict)
     bought: dict[int, Fraction] = field(default_factory=dict)
-    ends: dict[tuple[Output, Fraction], tuple[NDArray[np.float64], NDArray[np.float64]]] = field(default_factory=dict)
+    ends: dict[tuple[formula.Formula, Fraction], _Ends] = field(default_factory=dict)
+    resolved: dict[formula.Formula, _Resolved] = field(default_factory=dict)
 
     @property
     def size(self) -> int:
@@ -67,8 +71,7 @@ class Block:
 
     def _shown(self, part: formula.Formula) -> NDArray[np.float64]:
         """The numbers of a formula as they were drawn, NaN where one is hidden."""
-        values = np.broadcast_to(formula.evaluate(part, self.vectors()), self.size)
-        return np.where(self.hidden(Output(name="", formula=part)), np.nan, values)
+        return np.where(self.hidden(Output(name="", formula=part)), np.nan, self._computed(part))
 
     def _by_keys(self) -> NDArray[np.int64]:
         shown = [output.key for output in self.asked.outputs if output.key is not None]
@@ -136,18 +139,44 @@ class Block:
         """Groups whose number the noise hides, so that it is not shown: it would be one from the middle of the bounds.
 
         Post-processing: it looks at noisy numbers alone. A number is hidden where there may be no row to compute it
-        from, and where its interval has no end, or says no more than what is declared.
+        from, and where its interval has no end, or says no more than what is declared. Where `coalesce` takes another
+        argument instead of it, that one decides.
         """
         if output.quantile is not None:
             return self._hidden_quantile(output.quantile)
         if output.formula is None or output.plain is not None or self._of_found(output):
             return np.zeros(self.size, dtype=np.bool_)
-        low, high = self._ends(output, _DIGITS_AT)
-        least, most = formula.bounds(output.formula) or (-math.inf, math.inf)
-        if least == most or not formula.cells(output.formula):
+        found = np.zeros(self.size, dtype=np.bool_)
+        for part, groups in self._resolved(output.formula):
+            found |= groups & self._uninformative(part)
+        return found
+
+    def _uninformative(self, of: formula.Formula) -> NDArray[np.bool_]:
+        """Groups in which the interval of a formula without `coalesce` says no more than what is declared."""
+        least, most = formula.bounds(of) or (-math.inf, math.inf)
+        if least == most or not formula.cells(of):
             return np.zeros(self.size, dtype=np.bool_)
+        low, high = self._ends(Output(name="", formula=of), _DIGITS_AT)
         slack = 1e-9 * (most - least) if math.isfinite(most - least) else 0.0
         return np.asarray((low <= least + slack) & (high >= most - slack) | np.isinf(low) | np.isinf(high))
+
+    def _resolved(self, of: formula.Formula) -> _Resolved:
+        """A formula without `coalesce`, for the groups that take the same arguments: what is hidden is not taken."""
+        if of not in self.resolved:
+            every = np.ones(self.size, dtype=np.bool_)
+            self.resolved[of] = list(formula.resolved(of, every, self._unknown_number))
+        return self.resolved[of]
+
+    def _unknown_number(self, of: formula.Formula) -> NDArray[np.bool_]:
+        """Groups in which a formula without `coalesce` is NULL or hidden."""
+        return np.asarray(self._uninformative(of) | np.isnan(self._computed(of)))
+
+    def _computed(self, of: formula.Formula) -> NDArray[np.float64]:
+        """The numbers of a formula as they were drawn, NaN for NULL."""
+        found = np.full(self.size, np.nan)
+        for part, groups in self._resolved(of):
+            found[groups] = np.broadcast_to(formula.evaluate(part, self.vectors()), self.size)[groups]
+        return found
 
     def _hidden_quantile(self, quantile: int) -> NDArray[np.bool_]:
         asked, bins = self.asked.quantiles[quantile].quantile, self.bins[quantile]
@@ -182,7 +211,7 @@ class Block:
         if whole is not None:
             return list(self.values[whole].tolist())
         assert output.formula is not None
-        return numbers(np.broadcast_to(formula.evaluate(output.formula, self.vectors()), self.size))
+        return numbers(self._computed(output.formula))
 
     def _meaningful(self, output: Output) -> list[Cell]:
         """The numbers of a column, with no more digits than the noise leaves meaningful."""
@@ -191,8 +220,12 @@ class Block:
             width = self.laws[whole].half_width(_DIGITS_AT)
             return list(formula.meaningful_whole(self.values[whole], width).tolist())
         assert output.formula is not None
-        values = np.broadcast_to(formula.evaluate(output.formula, self.vectors()), self.size)
-        return numbers(formula.meaningful_within(values, *self._ends(output, _DIGITS_AT)))
+        values = self._computed(output.formula)
+        found = formula.meaningful_within(values, *self._ends(output, _DIGITS_AT))
+        for part, groups in self._resolved(output.formula):
+            if not formula.cells(part):  # a literal that the question names is no noisy number
+                found = np.where(groups, values, found)
+        return numbers(found)
 
     def _chosen(self, quantile: int) -> list[Cell]:
         """A quantile: the middle of a bin, with no more digits than its interval leaves meaningful."""
@@ -225,15 +258,19 @@ class Block:
         low, high = self._ends(output, confidence)
         return [_ends(one, two) for one, two in zip(numbers(low), numbers(high), strict=True)]
 
-    def _ends(self, output: Output, confidence: Fraction) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _ends(self, output: Output, confidence: Fraction) -> _Ends:
         assert output.formula is not None
-        if (output, confidence) not in self.ends:
+        if (output.formula, confidence) not in self.ends:
             laws = [self.laws[index] for index in range(len(self.asked.inquiry.statistics))]
             low, high = formula.interval(output.formula, self.vectors(), laws, confidence)
             nobody = self._nobody(output.formula, max(confidence, _SURE))
             least, most = formula.bounds(output.formula) or (-math.inf, math.inf)
-            self.ends[output, confidence] = np.where(nobody, least, low), np.where(nobody, most, high)
-        return self.ends[output, confidence]
+            low, high = np.where(nobody, least, low), np.where(nobody, most, high)
+            if formula.has_fallback(output.formula):  # an interval holds the number that is shown
+                values = self._computed(output.formula)
+                low, high = np.fmin(low, values), np.fmax(high, values)
+            self.ends[output.formula, confidence] = low, high
+        return self.ends[output.formula, confidence]
 
     def _nobody(self, asked: formula.Formula, confidence: Fraction) -> NDArray[np.bool_]:
         """Groups of which the noise leaves open whether there is anybody, where the column is computed from a mean.

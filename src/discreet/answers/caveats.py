@@ -36,7 +36,7 @@ def declared_table(
     ]
     places = dict.fromkeys((*read, *nulls))
     bounds = [words for place in places if (words := _limit(schemas, place, by_value=place in read))]
-    more = [f"{len(bounds) - _NAMED:,} more columns by their bounds and lists"] if len(bounds) > _NAMED else []
+    more = [f"{len(bounds) - _NAMED:,} more columns with bounds or lists of values"] if len(bounds) > _NAMED else []
     parts = [*limits, *bounds[:_NAMED], *more]
     truncated = [table for table, schema in schemas.items() if not schema.unit.is_row and schema.unit.rows > 1]
     report = " and ".join(f"discreet bounds {table} --report" for table in truncated)
@@ -57,7 +57,7 @@ def _limit(schemas: Mapping[str, Schema], place: tuple[str, str], *, by_value: b
             return f"{called} at least {low}" if low is not None else f"{called} at most {high}" if high else ""
         case Category(values=values, other=other, closed=closed):
             instead = other if other is not None else values[0] if closed else None
-            return f"{called} outside its list is {'NULL' if instead is None else repr(instead)}"
+            return f"other values of {called} are {'NULL' if instead is None else repr(instead)}"
         case _:
             return ""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from discreet.plan import formula
+from discreet.plan.statistics import Statistic, Sum
 from discreet.release import Bounds, ReleaseColumn
 from discreet.sql.asked import Asked, Output
 
@@ -12,7 +13,10 @@ from discreet.sql.asked import Asked, Output
 def columns_of(asked: Asked) -> tuple[ReleaseColumn, ...]:
     """The columns that a question selects."""
     return tuple(
-        ReleaseColumn(name=output.name, kind=_kind(output), bounds=_bounds(output, asked)) for output in asked.outputs
+        ReleaseColumn(
+            name=output.name, kind=_kind(output), bounds=_bounds(output, asked), least=least_of(output, asked)
+        )
+        for output in asked.outputs
     )
 
 
@@ -31,3 +35,18 @@ def _bounds(output: Output, asked: Asked) -> Bounds:
         return None if low is None or high is None or low == high else (low, high)
     found = None if output.formula is None else formula.bounds(output.formula)
     return None if found is None or found[0] == found[1] else found
+
+
+def least_of(output: Output, asked: Asked) -> Literal[0] | None:
+    """0 where the exact numbers of a column are never negative: counts, sums of what is not, and what they make."""
+    if output.formula is None or not formula.cells(output.formula) or formula.bounds(output.formula) is not None:
+        return None
+    counts = frozenset(index for index, statistic in enumerate(asked.inquiry.statistics) if _never_negative(statistic))
+    return 0 if formula.least(output.formula, never_negative=counts) == 0 else None
+
+
+def _never_negative(statistic: Statistic) -> bool:
+    if not isinstance(statistic, Sum):
+        return True
+    low = getattr(statistic.of, "low", None)  # a text or a truth has none
+    return low is not None and low >= statistic.centre

@@ -40,7 +40,7 @@ def _warnings(release: Release, reading: Reading, wish: Wish, ledger: Ledger) ->
         single = len(statements(reading.measurement.text)) == 1
         more = f"discreet again {release.id} adds to it, " if single else ""
         how = "at a smaller epsilon" if reading.within is None else "in a batch, which shared its epsilon"
-        told.append(f"this is the stored answer, measured {how}; {more}--fresh draws anew, and that is charged")
+        told.append(f"this is the stored answer, measured {how}; {more}--fresh draws new noise and charges again")
     told += caveats(reading.asked)
     if reading.found is not None and reading.found.threshold is not None:
         told.append(f"keys that fewer than about {reading.found.threshold:,} persons share do not show")
@@ -55,7 +55,7 @@ def _lost(release: Release) -> list[str]:
     """How many numbers are below their noise, and how many it hides."""
     below_noise, hidden, cells = release.drowned_numbers()
     told = []
-    for number, words in ((below_noise, "below the noise"), (hidden, f"not shown ({DASH}): too few rows to tell")):
+    for number, words in ((below_noise, "below the noise"), (hidden, f"not shown ({DASH}): the noise is too large")):
         which = "the number is" if cells == 1 else f"{number} of {cells} numbers are"
-        told += [f"{which} {words}; a larger epsilon or wider groups would show more"] if number else []
+        told += [f"{which} {words}; use a larger epsilon or wider groups to see more"] if number else []
     return told

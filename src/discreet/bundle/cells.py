@@ -50,7 +50,7 @@ def cell_sheet(payloads: Mapping[str, str], release: str, schema: Schema, *, con
     columns = (
         ReleaseColumn(name="low", kind="key"),
         ReleaseColumn(name="high", kind="key"),
-        ReleaseColumn(name="rows", kind="derived"),
+        ReleaseColumn(name="rows", kind="derived", least=0),
     )
     return Sheet.of(
         columns,

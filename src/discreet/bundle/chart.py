@@ -6,7 +6,7 @@ from discreet import charts
 from discreet.bundle.sheet import Sheet
 from discreet.charts import Bar, svg
 from discreet.charts.bars import room
-from discreet.release import Cell, drowned
+from discreet.release import Cell
 
 
 def chart_of(sheet: Sheet, *, title: str, note: str = "") -> str:
@@ -44,7 +44,7 @@ def _bar(sheet: Sheet, row: int, place: int) -> Bar | None:
     try:
         if not isinstance(low, int | float) or not isinstance(high, int | float):
             return Bar(label=_label(sheet, row), value=value)
-        lost = drowned(value, (low, high), sheet.columns[place].bounds)
+        lost = sheet.columns[place].drowned(value, (low, high))
         return Bar(label=_label(sheet, row), value=value, low=low, high=high, drowned=lost)
     except ValueError:  # beyond what can be drawn
         return None

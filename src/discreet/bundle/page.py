@@ -9,7 +9,7 @@ from typing import Any
 
 from discreet.bundle.card import said
 from discreet.bundle.sheet import Sheet
-from discreet.release import DASH, Cell, drowned, with_noise
+from discreet.release import DASH, Cell, with_noise
 
 #: The first rows are shown; all of them are in the data files. Of rows that were sampled a few show their form.
 MOST_ROWS = 100
@@ -98,7 +98,7 @@ def _cell(sheet: Sheet, row: int, at: int, *, sampled: bool = False) -> str:
     if told is None or told[0] is None or told[1] is None:
         return f"<td>{escape(text)}</td>"
     ends = (told[0], told[1])
-    grey = ' class="drowned"' if drowned(cell, ends, sheet.columns[at].bounds) else ""
+    grey = ' class="drowned"' if sheet.columns[at].drowned(cell, ends) else ""
     return f"<td{grey}>{escape(_with_noise(cell, ends) or f'{text} ({ends[0]} to {ends[1]})')}</td>"
 
 

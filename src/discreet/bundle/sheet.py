@@ -7,7 +7,7 @@ import io
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from discreet.release import Cell, Intervals, ReleaseColumn
@@ -44,6 +44,12 @@ class Sheet:
                 tuple(None if ends is None else (_finite(ends[0]), _finite(ends[1])) for ends in row)
                 for row in intervals
             ),
+        )
+
+    def agrees(self, other: Sheet) -> bool:
+        """Whether another sheet says the same. Of earlier versions none says which numbers are never negative."""
+        return self == other or self == replace(
+            other, columns=tuple(replace(column, least=None) for column in other.columns)
         )
 
     def to_data(self) -> dict[str, Any]:

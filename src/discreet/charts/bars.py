@@ -52,7 +52,7 @@ class Bar:
     @property
     def said(self) -> str:
         """The bar in words."""
-        lost = " (too few rows to tell)" if self.value is None else " (below the noise)"
+        lost = " (the noise is too large to show it)" if self.value is None else " (below the noise)"
         return f"{svg.key(self.label)}: {self.written}" + (lost if self.drowned else "")
 
 

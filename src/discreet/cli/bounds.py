@@ -203,9 +203,9 @@ def _truncation(found: Bias) -> list[Any]:
     return [
         table,
         "",
-        f"for counts by {terms.cells:,} groups at epsilon {exact.show(terms.for_epsilon)}. {CONFIDENT} {DASH} unknown.",
+        f"For counts by {terms.cells:,} groups at epsilon {exact.show(terms.for_epsilon)}. {CONFIDENT} {DASH} unknown.",
         *_people(told),
-        *([] if told.best else ["The noise does not tell which limit is best; a larger --epsilon may."]),
+        *([] if told.best else ["The noise is too large to recommend a limit; use a larger --epsilon."]),
         "",
     ]
 
@@ -213,10 +213,10 @@ def _truncation(found: Bias) -> list[Any]:
 def _people(told: Truncation) -> list[str]:
     """Of whom the numbers are."""
     if told.up_to is None:
-        return ["Too few persons to tell how many rows they have."]
+        return ["The noise is too large to show how many rows persons have; use a larger --epsilon."]
     return [
-        f"The numbers are of persons with at most {told.up_to:,} rows. At most {told.more:,} persons have more; "
-        "what a limit leaves out of these is not known."
+        f"The table covers persons with at most {told.up_to:,} rows. At most {told.more:,} persons have more; how many "
+        "of their rows a limit leaves out is unknown."
     ]
 
 
@@ -234,7 +234,7 @@ def _clamping(found: Bias) -> list[Any]:
             str(each.high),
             _share(each.at_high),
         )
-    return [table, "", f"rows at a bound were moved there, or lay there before. {CONFIDENT}", ""]
+    return [table, "", f"Rows at a bound either have that value or were moved to it. {CONFIDENT}", ""]
 
 
 def _share(share: tuple[float, float] | None) -> str:

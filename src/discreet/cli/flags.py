@@ -78,9 +78,12 @@ def has_place(path: Path) -> None:
     try:
         folder = path.resolve().parent
         if path.is_dir():
-            raise UsageError(f"{str(path)!r} cannot be written: it is a folder")
+            raise UsageError(f"{str(path)!r} cannot be written: it is a folder", hint="name a file")
         if not folder.is_dir():
-            raise UsageError(f"{str(path)!r} cannot be written: there is no folder {folder.name!r}")
+            raise UsageError(
+                f"{str(path)!r} cannot be written: there is no folder {folder.name!r}",
+                hint="create that folder, or name a file in another one",
+            )
         _try(path, folder)
     except OSError as problem:
         raise UsageError(f"{str(path)[:200]!r} cannot be written: {problem.strerror}") from None

@@ -85,15 +85,21 @@ def _check_folder(folder: Path | None, project: Project) -> None:
         return
     try:
         if project.holds(folder) or (folder.exists() and not folder.is_dir()):
-            raise UsageError(f"{str(folder)!r} cannot take the tables", hint="name a new folder, or an empty one")
+            raise UsageError(
+                f"the tables cannot be written to {str(folder)!r}: it is a file or belongs to the project",
+                hint="name a new folder, or an empty one",
+            )
         if folder.is_dir() and any(folder.iterdir()):
             raise UsageError(f"the folder {str(folder)!r} is not empty", hint="name a new one")
         if not folder.resolve().parent.is_dir():
             above = folder.resolve().parent.name
-            raise UsageError(f"{str(folder)!r} cannot be made: there is no folder {above!r} to make it in")
+            raise UsageError(
+                f"the folder {str(folder)!r} cannot be created: there is no folder {above!r}",
+                hint="create that one first, or name another folder",
+            )
         folder.mkdir(exist_ok=True)
     except OSError as problem:
-        raise UsageError(f"{str(folder)[:200]!r} cannot be made: {problem.strerror}") from None
+        raise UsageError(f"the folder {str(folder)[:200]!r} cannot be created: {problem.strerror}") from None
     has_place(folder / "001.csv")
 
 

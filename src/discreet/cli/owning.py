@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from discreet.cli import show
 from discreet.cli.flags import HERE, Folder, Json, two_ends
+from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
     from discreet.api import Project
+    from discreet.schema.schema import Table
 
 
 def init(
@@ -70,6 +73,7 @@ def add(
     others = [other for other in found.file.tables.values() if other.name != table.name]
     data, text = show.added(table, limit_said=rows_per_person is not None, warnings=protected(table, others))
     show.out(data, text, as_json=as_json)
+    show.notes(_encodings(found, table))
 
 
 def refresh(
@@ -90,10 +94,13 @@ def refresh(
         return
     with show.progress(f"making {table}", engines=[found.table(table).engine]):
         version, making = found.refresh(table)
-    data, text = refreshed(found.table(table), version, making)
+    charges = found.ledger.refresh().charges.values()
+    answered = any(charge.table == found.table(table).name and charge.version < version for charge in charges)
+    data, text = refreshed(found.table(table), version, making, answered=answered)
     show.out(data, text, as_json=as_json)
     edited = [edited_warning(places, table) for places in found.edited_places(table)]
-    show.notes([*edited, *(_for_good(found, table) if version == 1 else [])])
+    settled = _for_good(found, table) if version == 1 else []
+    show.notes([*_encodings(found, found.table(table)), *edited, *settled])
 
 
 def forget(
@@ -110,6 +117,20 @@ def forget(
         erased = found.forget(table, person)
     data, text = show.forgotten(erased)
     show.out(data, text, as_json=as_json)
+
+
+def _encodings(project: Project, table: Table) -> list[str]:
+    """Whether the text files of a table are in another encoding than UTF-8, which nothing else would tell."""
+    from discreet.engines.encoding import encoding_note
+    from discreet.engines.source import find
+    from discreet.schema.address import DEFAULT
+
+    if table.engine != DEFAULT:
+        return []
+    with suppress(DiscreetError, OSError):  # a file that went away since: what was done is done
+        note = encoding_note(find(table.source, folder=project.folder))
+        return [] if note is None else [note]
+    return []
 
 
 def _for_good(project: Project, name: str) -> list[str]:

@@ -158,7 +158,11 @@ def _words(made: Ranges, data: dict[str, Any], standing: Standing) -> list[Any]:
     more = len(data["rows"]) - show.MOST_ROWS
     lines: list[Any] = [table, *([f"… and {more:,} more: --json or --csv has them all"] if more > 0 else [])]
     for fraction, value, ends in data["quantiles"]:
-        told = f"{DASH}: too few rows to tell" if value is None else f"{value} (between {ends[0]} and {ends[1]})"
+        told = (
+            f"{DASH} (not shown: the noise is too large)"
+            if value is None
+            else f"{value} (between {ends[0]} and {ends[1]})"
+        )
         lines.append(f"{100 * fraction:g}% of the rows lie at or below {told}")
     paid = "stored release: free" if made.cached else f"cost {made.cost}"
     return [

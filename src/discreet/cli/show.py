@@ -59,7 +59,7 @@ def progress(words: str, *, engines: Iterable[str] = ()) -> Iterator[None]:
     from discreet.schema.address import kind
 
     starts = any(kind(address) == "spark" for address in engines)
-    with streams.progress_console().status(f"{words}; Spark starts first, which takes a while" if starts else words):
+    with streams.progress_console().status(f"{words}; starting Spark first (about half a minute)" if starts else words):
         yield
 
 
@@ -301,5 +301,5 @@ def writing(subject: str) -> Iterator[None]:
     except OSError as problem:
         raise UsageError(
             f"{subject} stored, but could not be written: {problem.strerror or problem}",
-            hint="the same command with another file, without --fresh and --next, is free",
+            hint="run the same command with another file and without --fresh or --next: it is free",
         ) from None

@@ -68,14 +68,14 @@ def charged(words: list[str], receipts: list[str]) -> str:
 def way_back(words: list[str]) -> str:
     """How to have again what could not be printed. Whatever was charged is stored."""
     if any(" ".join(words[:size]) in FREE for size in (1, 2)):
-        return "the same command again, with another output"
+        return "run the same command again with another output"
     if words[:1] == ["again"]:
-        return "discreet query with its question, which shows both together, free"
+        return "run discreet query with the same question: it shows the combined answer, free"
     if words[:1] == ["bounds"] and "--report" not in words:
-        return "discreet.toml has what was found"
+        return "the bounds are in discreet.toml"
     left_out = [flag for flag in ("--fresh", "--next") if flag in words]
     without = f" without {' and '.join(left_out)}" if left_out else ""
-    return f"the same command{without}, with another output: what is stored is free"
+    return f"run the same command{without}, with another output: the stored answer is free"
 
 
 def _told(folder: Path, receipts: list[str], *, without: str) -> str:
@@ -89,8 +89,8 @@ def _told(folder: Path, receipts: list[str], *, without: str) -> str:
         return "; nothing was charged"
     each = [f"epsilon {exact.show(charge.price, up=True)} for {charge.id}" for charge in found]
     held = any(charge.id in state.reservations and charge.id not in state.answers for charge in found)
-    more = f"; the same command{without} goes on with it, free" if held else ""
-    return f"; charged meanwhile, and stays charged: {', '.join(each)}{more}"
+    more = f"; run the same command{without} to continue, free" if held else ""
+    return f"; this stays charged: {', '.join(each)}{more}"
 
 
 def _folder(words: list[str]) -> Path:

@@ -46,7 +46,7 @@ _SPELLED = {
 
 
 class OutputLost(UsageError):
-    """What was to be printed could not be; what was charged and stored before stays."""
+    """The output could not be printed. What was charged stays charged, and the answer is stored."""
 
 
 class ReaderGone(Exception):
@@ -137,7 +137,7 @@ def delivered() -> Iterator[None]:
         raise ReaderGone from None
     except OSError as problem:
         silence(sys.stdout)
-        raise OutputLost(f"standard output cannot be written: {problem.strerror}") from None
+        raise OutputLost(f"cannot write to standard output: {problem.strerror}") from None
 
 
 def silence(stream: TextIO) -> None:

@@ -62,6 +62,7 @@ def new(
     _store(store, project, make=True).make(survey)
     data, text = surveys.made(survey, made.because)
     show.out(data, text, as_json=as_json)
+    show.notes(surveys.little_protected(made.randomizer.epsilon))
 
 
 @survey_app.command()

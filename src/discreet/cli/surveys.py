@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +53,26 @@ def made(survey: Survey, because: str) -> tuple[dict[str, Any], list[str]]:
     if survey.token:
         lines.append(f"next: discreet survey tokens {survey.id} -n 100")
     return data, [*lines, "next: discreet survey serve"]
+
+
+def little_protected(epsilon: Fraction) -> list[str]:
+    """A note where an answer is hardly hidden: what its epsilon means.
+
+    >>> little_protected(Fraction(8))[0].rpartition(" = ")[2]
+    '2,981'
+    >>> little_protected(Fraction(2))
+    []
+    """
+    from discreet.collect.survey import WEAK
+
+    if epsilon < WEAK:
+        return []
+    factor = math.exp(min(float(epsilon), 700.0))
+    shown = f"{factor:,.0f}" if factor < 10**9 else f"{factor:.1e}"
+    return [
+        f"epsilon {exact.show(epsilon, up=True)} protects a respondent little: their report can change the odds of "
+        f"what they answered by a factor of e^epsilon = {shown}"
+    ]
 
 
 def answered(survey: Survey, given: Donation, told: dict[str, Any] | None) -> tuple[dict[str, Any], list[str]]:

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from discreet.schema.schema import Table
 
 
-def refreshed(table: Table, version: int, making: Making) -> tuple[dict[str, Any], str]:
-    """What making a version did: exact, for the owner only."""
+def refreshed(table: Table, version: int, making: Making, *, answered: bool) -> tuple[dict[str, Any], str]:
+    """What making a version did: exact, for the owner only. `answered`: an earlier version was asked something."""
     name = table.name
     left_out = making.exact_truncated + making.exact_without_person + making.exact_loops + making.exact_doubles
     read = making.exact_rows + left_out
@@ -20,7 +20,7 @@ def refreshed(table: Table, version: int, making: Making) -> tuple[dict[str, Any
     lines = [f"made version {version} of {name!r} from {read} rows{kept} (this note is exact: for the owner)"]
     if table.schema.unit.through is not None:
         lines.append("  a row counts once under each person that it reaches")
-    if version > 1:
+    if answered:
         lines.append("  older answers stay; the same question about this version is asked, and paid, anew")
     if making.exact_persons is not None:
         lines.append(f"  {making.exact_persons} persons")
@@ -43,6 +43,7 @@ def refreshed(table: Table, version: int, making: Making) -> tuple[dict[str, Any
             lines.append(f"  {column}: not one of {nulled} values fits, so all are NULL: is it declared as what it is?")
         elif nulled:
             lines.append(f"  {column}: {nulled} values did not fit and are NULL")
+    lines += [f"  {line}" for line in _marks(table, making)]
     for column, clamped in making.exact_clamped.items():
         if clamped:
             lines.append(f"  {column}: {clamped} values were moved to the nearest bound")
@@ -59,6 +60,7 @@ def refreshed(table: Table, version: int, making: Making) -> tuple[dict[str, Any
         "doubles": making.exact_doubles,
         "one_way": making.exact_one_way,
         "nulled": dict(making.exact_nulled),
+        "marked": dict(making.exact_marked),
         "clamped": dict(making.exact_clamped),
         "rounded": {
             column: {"values": rounded.exact_values, "most": float(rounded.exact_most)}
@@ -70,6 +72,18 @@ def refreshed(table: Table, version: int, making: Making) -> tuple[dict[str, Any
         "empty": empty,
     }
     return data, "\n".join(lines)
+
+
+def _marks(table: Table, making: Making) -> Iterator[str]:
+    """How many cells hold a mark that is read as missing, so that no value vanishes without a word."""
+    from discreet.schema.column import Category
+
+    for column in table.schema.columns:
+        marked = making.exact_marked.get(column.name, 0)
+        if marked:
+            keep = "; a category keeps one that its values list" if isinstance(column, Category) else ""
+            cells = f"{marked} cells are" if marked > 1 else "1 cell is"
+            yield f"{column.name}: {cells} read as missing, by a mark such as NA, null or -{keep}"
 
 
 def _rounding(table: Table, making: Making) -> Iterator[str]:

@@ -15,6 +15,8 @@ from discreet.local.randomizer import Randomizer, read
 VERSION = 1
 #: Fewer reports than this are not estimated unless the survey says otherwise.
 MINIMUM = 20
+#: From this epsilon on an answer is hard to deny; the respondent's page says so too.
+WEAK = 3
 #: The longest question, in characters.
 LONGEST_QUESTION = 2_000
 #: The longest name of who asks.

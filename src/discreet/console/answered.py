@@ -33,7 +33,7 @@ def _cell(data: Data, row: int, place: int) -> dict[str, Any]:
     cell, ends = data["rows"][row][place], data["intervals"][row][place]
     column = data["columns"][place]
     key = column["kind"] == "key"
-    lost = not key and drowned(cell, _ends(ends), column.get("bounds"))
+    lost = not key and drowned(cell, _ends(ends), column.get("bounds"), least=column.get("least"))
     text, hidden = written(cell, _ends(ends), key=key), not key and cell is None
     return {"text": text, "key": key, "drowned": lost, "hidden": hidden}
 

@@ -12,7 +12,7 @@ import re
 _KNOWN = (
     (re.compile(r": discreet query -f FILE\b"), ""),
     (re.compile(r"\bdiscreet again (r-[\w-]+) adds to it\b"), r"measuring \1 again adds to it"),
-    (re.compile(r"--fresh draws anew\b"), "asking with fresh draws anew"),
+    (re.compile(r"--fresh draws new noise\b"), "asking with fresh draws new noise"),
     (re.compile(r"\bdiscreet ledger show lists them\b"), "the list of releases has them"),
     (re.compile(r"\bdiscreet histogram counts\b"), "a histogram counts"),
     (re.compile(r"\bdiscreet survey list shows those that there are\b"), "the list of surveys has all"),

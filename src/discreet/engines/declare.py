@@ -27,7 +27,7 @@ from discreet.engines.conversion import Kind, kind_of, missing_sql, raw_sql, tak
 from discreet.engines.engine import Making
 from discreet.engines.faults import Fault, first_fault
 from discreet.engines.rounding import roundings, rounds
-from discreet.engines.select import Forms, select_sql
+from discreet.engines.select import MARK, NULLED, Forms, select_sql
 from discreet.engines.source import Source
 from discreet.engines.stored import arrow_schema, check_declarable, new_file, storage
 from discreet.engines.writing import ROWS_AT_ONCE, write
@@ -161,13 +161,15 @@ class Tally:
         self._schema = schema
         ordered = [column for column in schema.columns if isinstance(column, Number | Moment)]
         self._nulled = {column.name: 0 for column in schema.columns}
+        self._marked = {column.name: 0 for column in schema.columns}
         self._clamped = {column.name: 0 for column in ordered}
         self._moved = {column: (0, 0) for column in ordered if isinstance(column, Number) and rounds(column)}
 
     def count(self, batch: Any) -> None:
         self.exact_rows += batch.num_rows
         for place, column in enumerate(self._schema.columns):
-            self._nulled[column.name] += pc.sum(batch.column(f"nulled_{place}")).as_py() or 0
+            for told, counts in ((NULLED, self._nulled), (MARK, self._marked)):
+                counts[column.name] += pc.sum(pc.equal(batch.column(f"unread_{place}"), told)).as_py() or 0
             if isinstance(column, Number) and column in self._moved:
                 self._count_moved(column, batch.column(f"moved_{place}"))
             elif column.name in self._clamped:
@@ -181,7 +183,13 @@ class Tally:
 
     def making(self, **counts: Any) -> Making:
         rounded = roundings(self._moved)
-        return Making(exact_nulled=self._nulled, exact_clamped=self._clamped, exact_rounded=rounded, **counts)
+        return Making(
+            exact_nulled=self._nulled,
+            exact_clamped=self._clamped,
+            exact_rounded=rounded,
+            exact_marked=self._marked,
+            **counts,
+        )
 
 
 @contextmanager

@@ -169,8 +169,9 @@ class Making:
 
     Each row of the source is one of `exact_rows`, `exact_truncated` and `exact_without_person`, or belongs to
     a person who was forgotten and is counted nowhere; through another table, once under each person that it
-    reaches. What was nulled, clamped and rounded is counted over all three. `exact_persons`: None where a unit is
-    a row. `exact_dominant`: a person with far more rows than others, who is perhaps none.
+    reaches. What was nulled, clamped and rounded is counted over all three; so is `exact_marked`, cells that hold a
+    mark such as NA and are read as missing. `exact_persons`: None where a unit is a row. `exact_dominant`: a person
+    with far more rows than others, who is perhaps none.
 
     Of a table of `ends` a row is also one of `exact_loops`, from a person to themselves, or of `exact_doubles`, where
     the edge was there already; `exact_rows` are its different edges, of which `exact_one_way` stand there in one
@@ -188,6 +189,7 @@ class Making:
     exact_one_way: int | None = None
     exact_rounded: Mapping[str, Rounded] = field(default_factory=dict)
     exact_dominant: Dominant | None = None
+    exact_marked: Mapping[str, int] = field(default_factory=dict)
 
 
 class Engine(Protocol):

@@ -76,6 +76,7 @@ class MemoryEngine(Files):
         records: list[Record] = []
         nulled: Counter[str] = Counter()
         clamped: Counter[str] = Counter()
+        marks: Counter[str] = Counter()
         moves: dict[Column, list[int]] = {column: [] for column in columns if rounds(column)}
         with new_file(path_of(target)) as stream, source.at_rest():
             for row in rows(source):
@@ -83,6 +84,7 @@ class MemoryEngine(Files):
                 records.append({column.name: stored(column, value) for column, value in given.items()})
                 nulled.update(column.name for column, value in given.items() if lost(column, value))
                 clamped.update(column.name for column, value in given.items() if outside(column, value))
+                marks.update(column.name for column, value in given.items() if marked(column, value))
                 for column, found in moves.items():
                     found.append(moved_by(column, given[column]))
             pq.write_table(pa.Table.from_pylist(records, schema=arrow_schema(table.schema)), stream)
@@ -92,6 +94,7 @@ class MemoryEngine(Files):
             exact_nulled={column.name: nulled[column.name] for column in columns},
             exact_clamped={name: clamped[name] for name in ordered},
             exact_rounded=rounded(moves),
+            exact_marked={column.name: marks[column.name] for column in columns},
         )
 
     def count(self, cells: Cells, region: Region, *, tables: Tables) -> Exact:
@@ -151,6 +154,12 @@ def lost(column: Column, value: Given) -> bool:
     """Whether a value was given and did not fit."""
     kept = isinstance(column, Category) and column.other is not None
     return not is_missing(value) and code_of(column, value) is None and not kept
+
+
+def marked(column: Column, value: Given) -> bool:
+    """Whether a value is a mark such as NA, and is read as missing. A category that lists one means it."""
+    unread = isinstance(column, Text) or code_of(column, value) is None
+    return value is not None and value != "" and is_missing(value) and unread
 
 
 def outside(column: Column, value: Given) -> bool:

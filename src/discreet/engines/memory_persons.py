@@ -17,7 +17,7 @@ from discreet.engines.conversion import DAMAGED
 from discreet.engines.dominant import dominant
 from discreet.engines.engine import Making
 from discreet.engines.keyed import person_secret, person_tag, row_digest
-from discreet.engines.memory import lost, moved_by, outside, rounded, stored
+from discreet.engines.memory import lost, marked, moved_by, outside, rounded, stored
 from discreet.engines.missing import is_missing
 from discreet.engines.ownership import Ownership
 from discreet.engines.rounding import rounds
@@ -158,6 +158,7 @@ def _told(schema: Schema, given: list[list[Given]]) -> dict[str, Any]:
     columns = list(enumerate(schema.columns))
     return {
         "exact_nulled": {column.name: sum(lost(column, row[place]) for row in given) for place, column in columns},
+        "exact_marked": {column.name: sum(marked(column, row[place]) for row in given) for place, column in columns},
         "exact_clamped": {
             column.name: sum(outside(column, row[place]) for row in given)
             for place, column in columns

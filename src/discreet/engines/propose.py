@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import duckdb
 
+from discreet.engines import values
 from discreet.engines.conversion import DAY, Kind, kind_of, matches, missing_sql, raw_sql
 from discreet.engines.declare import Unreadable, readable, source_columns, source_sql
 from discreet.engines.source import Source
+from discreet.errors import UsageError
 from discreet.schema.column import Column, Moment, Number
 from discreet.sql.dialect import identifier
 
@@ -59,7 +61,11 @@ def _csv_types(cursor: duckdb.DuckDBPyConnection, source: Source, names: list[st
     try:
         row = counted(source_sql(source))
     except Unreadable:  # every byte is a letter then, and no type but text takes other letters than plain ones
-        row = counted(source_sql(source, encoding="latin-1"))
+        try:
+            row = counted(source_sql(source, encoding="latin-1"))
+        except UsageError:  # DuckDB's Latin-1 leaves out 32 bytes, among them the quotes and the euro of Windows
+            found = values.propose(source)
+            return [found.get(name, "text") for name in source.names]
     each = len(_TYPES) + 1
     return [_first(row[start : start + each]) for start in range(0, len(row), each)]
 

@@ -16,6 +16,9 @@ from discreet.engines.stored import bounds
 from discreet.schema.column import Boolean, Category, Column, Moment, Number
 from discreet.schema.schema import Schema
 
+#: What `unread` is of a value that does not fit, and of a mark that stands for a missing one.
+NULLED, MARK = 1, 2
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forms:
@@ -60,7 +63,7 @@ def select_sql(
         if places is not None and place not in places:
             continue
         inner.append(f"{forms.raw(column, value, kind, code=f'list_{place}.code')} AS raw_{place}")
-        inner.append(f"({value} IS NOT NULL AND NOT {forms.missing(value, kind)}) AS given_{place}")
+        inner.append(f"{_given(value, kind, forms)} AS given_{place}")
         outer.append(f"CAST({_filled(column, place)} AS {forms.storage(column)}) AS stored_{place}")
         if told and isinstance(column, Number) and rounds(column):
             inner.append(f"{forms.raw(finer(column), value, kind)} AS fine_{place}")
@@ -78,6 +81,17 @@ def select_sql(
     )
 
 
+def _given(value: str, kind: Any, forms: Forms) -> str:
+    """Whether a value is given: 0 where it is NULL or empty, `MARK` where it is a mark such as NA, else 1."""
+    missing = forms.missing(value, kind)
+    marked = (
+        ""
+        if missing == "false"
+        else (f"WHEN {missing} THEN CASE WHEN {forms.word(value, kind)} = '' THEN 0 ELSE {MARK} END ")
+    )
+    return f"CASE WHEN {value} IS NULL THEN 0 {marked}ELSE 1 END"
+
+
 def _filled(column: Column, place: int) -> str:
     """A raw code, clamped, or put in place of what did not fit."""
     raw = f"raw_{place}"
@@ -89,7 +103,7 @@ def _filled(column: Column, place: int) -> str:
         case Category():
             if column.other is not None:
                 other = column.values.index(column.other)
-                raw = f"CASE WHEN {raw} IS NULL AND given_{place} THEN {other} ELSE {raw} END"
+                raw = f"CASE WHEN {raw} IS NULL AND given_{place} = 1 THEN {other} ELSE {raw} END"
             return f"coalesce({raw}, 0)" if column.closed else raw
         case Boolean():
             return f"coalesce({raw}, 0)" if column.closed else raw
@@ -98,14 +112,15 @@ def _filled(column: Column, place: int) -> str:
 
 
 def _tellings(column: Column, place: int, forms: Forms) -> list[str]:
-    """Whether a value was given and did not fit, and whether it was clamped.
+    """Whether a value was given and did not fit, or was a mark and is missing; and whether it was clamped.
 
+    Both of the first are one number, `unread`: PostgreSQL lets a SELECT have so many columns and no more.
     Of a decimal column one number says how it was moved: -1 to a bound, else by so many parts of a step (`rounding`).
     """
-    lost = f"raw_{place} IS NULL AND given_{place}"
+    lost = f"raw_{place} IS NULL"
     if isinstance(column, Category) and column.other is not None:
-        lost = "false"
-    told = [f"({lost}) AS nulled_{place}"]
+        lost += f" AND given_{place} = {MARK}"
+    told = [f"CAST(CASE WHEN {lost} THEN given_{place} ELSE 0 END AS SMALLINT) AS unread_{place}"]
     if isinstance(column, Number | Moment):
         low, high = bounds(column) or (0, 0)
         clamped = f"raw_{place} < {low} OR raw_{place} > {high}"

@@ -24,7 +24,8 @@ def declare(
         journal.append("population", {"population": name, "guarantee": data, "unit": unit})
     elif state.units.get(name, unit) != unit and state.fixed(name):
         raise UsageError(
-            f"population {name!r} protects each {state.units[name]}, for good: something was released about it",
+            f"population {name!r} protects each {state.units[name]}. Answers about it were released, so this "
+            "cannot change",
             hint="declare `person` as before",
         )
     elif known.guarantee.to_data() != data:
@@ -78,10 +79,9 @@ def refuse_other_naming(state: State, population: str, table: str, naming: Namin
         return
     by = describe(unit.namings[other])
     raise UsageError(
-        f"{other!r} identifies people by {by}, for good: something was released about population {population!r}, and "
-        "its limit is a promise to these people",
-        hint="declare `person` as before; what its columns are called, and their types, must stay. rows_per_person may "
-        "change",
+        f"{other!r} identifies people by {by}. Answers about population {population!r} were released, so this cannot "
+        "change: the limit is a promise to these people",
+        hint="declare `person` as before, with the same column names and types; rows_per_person may change",
     )
 
 
@@ -103,15 +103,15 @@ def refuse_shared_source(state: State, body: dict[str, Any], *, corrects: bool) 
             both = [(own[2], other[2]) for own, other in pairs if own[1] & other[1]]
             if both and version.population != body["population"]:
                 raise UsageError(
-                    f"the source of {body['table']!r} is that of {name!r}, of population {version.population!r}",
-                    hint="budgets belong to people, not to names: share that population",
+                    f"{body['table']!r} has the same source as {name!r}, which is in population {version.population!r}",
+                    hint=f'these are the same people, so share their budget: population = "{version.population}"',
                 )
             if corrects or state.stale(version):
                 continue
             if any(not same_persons(*namings) for namings in both):
                 raise UsageError(
-                    f"{body['table']!r} and {name!r} have one source, and identify its people differently",
-                    hint="declare the same person in both tables",
+                    f"{body['table']!r} and {name!r} have the same source but identify its people differently",
+                    hint="declare the same `person` in both tables",
                 )
 
 
@@ -120,8 +120,8 @@ def refuse_stale(state: State, table: str, version: int) -> None:
     made = state.version(table, version)
     if state.stale(made):
         raise UsageError(
-            f"version {version} of {table!r} identifies people by {describe(made.naming)}, which was corrected since, "
-            "in this table or in another one of its population",
+            f"version {version} of {table!r} identifies people by {describe(made.naming)}, but `person` was changed "
+            "later, in this table or in another table of its population",
             hint=f"the owner runs discreet refresh {table}",
         )
 

@@ -271,29 +271,30 @@ def check_work(inquiry: Inquiry, schemas: Mapping[str, Schema]) -> None:
     unit = "row" if next(iter(schemas.values())).unit.is_row else "person"
     rows = reach(plan, schemas).rows
     raise Refused(
-        f"one {unit} could add {_shown(work)} of computing to this question, by {rows:,} row{'s' * (rows != 1)}, "
-        f"and the limit is {_shown(MOST_WORK_NS)}: how long it runs would tell who is in the table",
+        f"one {unit} could add {_shown(work)} of computing to this question ({rows:,} row{'s' * (rows != 1)}); the "
+        f"limit is {_shown(MOST_WORK_NS)}, because the running time would reveal who is in the table",
         hint=_way_out(plan, schemas),
     )
 
 
 def _way_out(plan: Plan, schemas: Mapping[str, Schema]) -> str:
     """What makes the work of one unit smaller, by what makes it large."""
-    node, widest, found = plan, 1, "ask fewer or simpler things at once, or lower rows_per_person"
+    node, widest, found = plan, 1, "use fewer or simpler expressions, split the question, or lower rows_per_person"
     while not isinstance(node, Scan):
         if isinstance(node, JoinPublic) and 2 * node.size * PUBLIC_NS > MOST_WORK_NS:
             return (
-                f"{node.table!r} has {node.size:,} rows: pick those you need, JOIN (SELECT … FROM {node.table} WHERE …)"
+                f"{node.table!r} has {node.size:,} rows; join only those you need: "
+                f"JOIN (SELECT … FROM {node.table} WHERE …)"
             )
         below = reach(node.source, schemas).rows
         grown = reach(node, schemas).rows // max(1, below)
         if isinstance(node, JoinPublic | JoinPerson) and grown > widest:
             widest = grown
             found = (
-                f"a row meets up to {node.fan_out:,} rows of {node.table!r}: join it on a column whose values differ, "
-                "or make it a table of one row for each value"
+                f"one row joins up to {node.fan_out:,} rows of {node.table!r}: join on a column with unique values, "
+                "or reduce the table to one row per value"
                 if isinstance(node, JoinPublic)
-                else "join what was first grouped by person: (SELECT person, count(*) … GROUP BY person)"
+                else "group by person before you join: JOIN (SELECT person, count(*) … GROUP BY person)"
             )
         node = node.source
     return found

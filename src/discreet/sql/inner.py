@@ -194,7 +194,9 @@ class Subqueries:
         """Refuse another column under the person's name: what counts that name would count something else."""
         if isinstance(node, exp.Alias) and scope.names_person(node.alias):
             raise self.source.refusal(
-                f"{node.alias!r} tells persons apart, and this is another column", at=node, hint="give it another name"
+                f"{node.alias!r} identifies people; another column cannot have that name",
+                at=node,
+                hint="give it another alias",
             )
 
     def _apart(self, names: Mapping[str, Named], person: Mapping[str, str], tree: exp.Select) -> None:
@@ -232,9 +234,9 @@ def resolved(node: exp.Expr, tree: exp.Select, scope: Scope, source: Source, *, 
             if isinstance(item, exp.Alias) and item.alias.lower() == node.name.lower():
                 if not alias_first and scope.names_person(node.name) and not scope.is_person(_bare(item)):
                     raise source.refusal(
-                        f"{node.name!r} tells persons apart, and is the name of another column here",
+                        f"{node.name!r} identifies people, but here it is also the alias of another column",
                         at=node,
-                        hint="give that column another name",
+                        hint="give that column another alias",
                     )
                 return _bare(item)
     return node

@@ -39,7 +39,7 @@ READ: dict[type[exp.Expr], frozenset[str]] = {
 }
 
 _KEYWORDS = {"except_": "EXCLUDE", "key_expressions": "USING KEY"}
-_STAR = "count(*) counts rows, and in a subquery * is all columns: else name those that you need"
+_STAR = "write count(*) to count rows; in a subquery write the columns that you need"
 
 
 def refuse_unread(source: Source, tree: exp.Expr) -> None:
@@ -57,5 +57,5 @@ def _read_by(node: exp.Expr) -> frozenset[str]:
 def _refusal(source: Source, node: exp.Expr, name: str) -> Refused:
     keyword = _KEYWORDS.get(name, name.strip("_").upper().replace("_", " "))
     if isinstance(node, exp.Star):
-        return source.refusal(f"* takes no {keyword} here", at=source.clause(keyword, "EXCEPT"), hint=_STAR)
-    return source.refusal(f"{keyword} is not known here", at=source.clause(keyword), hint="leave it out")
+        return source.refusal(f"* with {keyword} is not supported", at=source.clause(keyword, "EXCEPT"), hint=_STAR)
+    return source.refusal(f"{keyword} is not supported", at=source.clause(keyword), hint=f"remove {keyword}")

@@ -84,7 +84,7 @@ class Scope:
             return found
         if self.is_person(node):
             raise self.source.refusal(
-                f"{node.name!r} tells persons apart, and no answer may",
+                f"{node.name!r} identifies people, so a question cannot use its values",
                 at=node,
                 hint=f"count(DISTINCT {node.name}), or GROUP BY {node.name} in a subquery",
             )
@@ -114,7 +114,7 @@ class Scope:
 
     def _ambiguous(self, node: exp.Column, place: str) -> Refused:
         return self.source.refusal(
-            f"{node.name!r} is a column of several tables here", at=node, hint=f"write {place}.{node.name}"
+            f"{node.name!r} is a column of several tables", at=node, hint=f"write {place}.{node.name}"
         )
 
     def has(self, name: str) -> bool:

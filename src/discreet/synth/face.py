@@ -60,7 +60,7 @@ def _judged(found: Sequence[Marginal]) -> Iterator[str]:
     for words, verdict in (
         ("Rely on", "good"),
         ("Common cells only", "partly"),
-        ("Too thin against the noise", "poor"),
+        ("Too few rows for the noise", "poor"),
     ):
         named = [each for each in found if each.verdict == verdict]
         if named:

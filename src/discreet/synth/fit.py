@@ -196,7 +196,7 @@ def _doubts(doubted: Sequence[str]) -> Iterator[str]:
     """The loudest of warnings: what comes out of these columns may be cut off."""
     if doubted:
         yield (
-            f"the bounds of {', '.join(doubted)} may be too narrow: they were bought, and noise does not rule out that "
+            f"the bounds of {', '.join(doubted)} may be too narrow: they were bought, and the noise allows that "
             f"more than {MOST_OUTSIDE:.0%} of the rows lie outside; declare low and high, give the table a delta, or "
             "use a larger epsilon"
         )

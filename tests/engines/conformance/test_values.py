@@ -167,6 +167,21 @@ def test_closed_takes_the_first_value_and_the_owner_hears_of_what_did_not_fit(an
     assert making.exact_nulled == {"row": 0, "x0": 1}
 
 
+def test_the_owner_hears_how_many_cells_a_mark_made_missing(any_ground):
+    """A category that lists a mark means it. An empty cell is no mark, and what does not fit is told as before."""
+    cells = ["NA", "-", "null", "", None, " NA", "a", "N/A"]
+    listing = Category(name="x", values=("a", "-"))
+    catching = Category(name="x", values=("a", "rest"), other="rest")
+    columns = [listing, catching, Category(name="x", values=("a", "b"), closed=True), ROW, Boolean(name="x")]
+    columns += [Text(name="x"), CENTS]
+    values, types = [cells] * 6 + [[1.5, NAN, None, NAN]], [pa.string()] * 6 + [pa.float64()]
+    rows, making = stored(any_ground, side_by_side(columns, values, types))
+    assert making.exact_marked == {"row": 0, "x0": 3, "x1": 4, "x2": 4, "x3": 4, "x4": 4, "x5": 4, "x6": 2}
+    assert making.exact_nulled == {"row": 0, "x0": 1, "x1": 0, "x2": 1, "x3": 2, "x4": 2, "x5": 0, "x6": 0}
+    assert [row["x0"] for row in rows] == [None, 1, None, None, None, None, 0, None]
+    assert [row["x1"] for row in rows] == [None, None, None, None, None, 1, 0, None]
+
+
 def test_the_owner_hears_how_many_values_were_rounded_and_how_far(any_ground):
     """The same on every engine; what was clamped or did not fit was not rounded, nor was what lies on the grid."""
     texts = [

@@ -192,7 +192,7 @@ def test_gaussian_noise_is_recommended_where_it_is_much_better(tmp_path):
     lines = [",".join(["cardio"] * 9)] * 50
     project = people(tmp_path / "some", columns=columns, lines=lines)
     limits, advice = price(project, (), order=3, **PURE).warnings
-    assert limits.startswith("numbers describe the declared table: c0 outside its list is ")
+    assert limits.startswith("numbers describe the declared table: other values of c0 are ")
     assert "Gaussian noise of the same rho 0.5" in advice
     pure = people(tmp_path / "none", columns=columns, lines=lines, budget="{ epsilon = 9, delta = 0 }")
     assert price(pure, (), order=3, **PURE).warnings == (limits,)
@@ -277,7 +277,7 @@ def test_the_reader_is_told_what_is_left_out_and_which_noise_it_is(tmp_path):
     assert "at most 5 rows" in limit
     release(project, "ward", **ZCDP)  # ends the pure part
     told = release(project, "ward", epsilon="0.5")
-    assert "at most 5 rows per person, ward outside its list" in told.warnings[0]
+    assert "at most 5 rows per person, other values of ward are" in told.warnings[0]
     assert "pure part is used up" in told.warnings[1]
     assert release(project, "sex", **PURE).warnings == (limit,)  # as it was measured, not as it would be now
     assert "pure part is used up" in price(project, "sex", epsilon="0.4").warnings[1]

@@ -150,7 +150,7 @@ def test_a_public_table_that_moves_places_buys_no_second_set(tmp_path):
     events = project.budget("people").events
     text = (tmp_path / "places.csv").read_text()
     (tmp_path / "places.csv").write_text(text.replace("AA,a1,AAa10", "BB,a1,AAa10"))
-    with pytest.raises(Refused, match="now says that they lie elsewhere"):
+    with pytest.raises(Refused, match="has moved places since"):
         run(discreet.open(tmp_path), STATES)
     assert project.budget("people").events == events
 

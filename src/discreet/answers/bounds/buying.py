@@ -185,7 +185,7 @@ def _warnings(errand: _Errand, ends: Sequence[Search], values: Mapping[str, Foun
     for search in ends:
         if search.is_one_value:
             told.append(
-                f"the bounds of {search.column.name!r} came out as one value and were set one step apart: this epsilon "
+                f"both bounds of {search.column.name!r} came out equal and were set one step apart: this epsilon "
                 "may be too small to see the others"
             )
     return [*told, *(line for name, found in values.items() for line in _hidden(name, found, unit))]

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from discreet.accounting.events import Event, together
 from discreet.answers.block import Block
 from discreet.answers.caveats import caveats
+from discreet.answers.columns import least_of
 from discreet.answers.quoting import FREE, Wish, cost_of, spending
 from discreet.answers.reconcile.told import Cell, Told
 from discreet.answers.refine import Reading
@@ -40,13 +41,13 @@ class ToldBlock(Block):
 
     def _ends(self, output: Output, confidence: Fraction) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         assert output.plain is not None and output.formula is not None
-        if (output, confidence) not in self.ends:
+        if (output.formula, confidence) not in self.ends:
             index, step = output.plain
             size = abs(float(step))
             widths = np.array([size * half_width(cell.parts, confidence) for cell in self.told[index]])
             values = np.broadcast_to(formula.evaluate(output.formula, self.vectors()), self.size)
-            self.ends[output, confidence] = values - widths, values + widths
-        return self.ends[output, confidence]
+            self.ends[output.formula, confidence] = values - widths, values + widths
+        return self.ends[output.formula, confidence]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +95,7 @@ def _release(
         table=version.table,
         version=version.number,
         columns=tuple(
-            ReleaseColumn(name=output.name, kind="key" if key else "derived")
+            ReleaseColumn(name=output.name, kind="key" if key else "derived", least=least_of(output, asked))
             for output, key in zip(asked.outputs, keys, strict=True)
         ),
         rows=reading.rows,

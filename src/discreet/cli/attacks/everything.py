@@ -31,7 +31,7 @@ FELL = 1
 def everything(report: Report = None, project: Ignored = HERE, as_json: Json = False) -> None:
     """Run every attack on generated data. Says what falls and what stands; with --report, as one page with pictures.
 
-    An attack whose package is not installed is left out, and named. The exit code speaks of those that ran.
+    Attacks whose package is not installed are left out and listed. The exit code covers the attacks that ran.
     """
     if report is not None:
         _folder(report)
@@ -53,7 +53,7 @@ def _folder(report: Path) -> None:
     try:
         report.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
-        raise UsageError(f"{str(report)!r} cannot be made: {problem.strerror}") from None
+        raise UsageError(f"the folder {str(report)!r} cannot be created: {problem.strerror}") from None
     has_place(report / "index.html")
 
 

@@ -20,8 +20,8 @@ def make() -> Lesson:
         title="Noise intervals",
         lead="An answer with noise is worth something when it says how wrong it may be.",
         paragraphs=(
-            "The noise is drawn in secret, but its law is public. So an interval can be said for every answer that "
-            "holds the number without noise with a given probability: with epsilon 0.2 a count lies within "
+            "The noise is drawn in secret, but its distribution is public. So every answer can have an interval that "
+            "contains the number without noise with a given probability: at epsilon 0.2 a count lies within "
             f"{half} of its answer with a probability of at least 95%.",
             "Which cases those are nobody can tell from the answers. Of 100 such intervals about 5 miss, and each "
             "looks like the others. Who looks at many answers at once should expect a few to miss, or ask for wider "
@@ -30,7 +30,7 @@ def make() -> Lesson:
             "speaks of which people happened to be asked; where you need that, too, both have to be reckoned with. "
             "What clamping a value to its bounds or leaving out rows changed is in neither.",
             "A number that is no larger than its noise is below the noise: treat it as unknown. Such numbers are grey "
-            "here. A dash stands for a number, such as the average of a group, that too few rows are left to tell.",
+            "here. A dash means that the noise is too large to show a number, such as the average of a small group.",
         ),
         figures=(_figure(half),),
         verb='discreet query "select count(*) from patients" --within 15',

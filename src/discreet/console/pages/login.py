@@ -93,7 +93,7 @@ def attempt(visit: Visit, name: str, password: str, *, trusted: str = "") -> Att
 
 def too_many(problem: Throttled) -> Denied:
     """Too many tries, as HTTP tells it."""
-    return Denied(f"Too many tries. {problem.hint.capitalize()}.", status=429, wait_s=problem.wait_s)
+    return Denied(f"Too many login attempts. {problem.hint.capitalize()}.", status=429, wait_s=problem.wait_s)
 
 
 def note_failure(visit: Visit, name: str, route: str) -> None:

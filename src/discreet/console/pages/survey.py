@@ -12,7 +12,7 @@ from discreet import exact
 from discreet.collect.design import NOT_IN_BROWSERS, PEOPLE, Answers, design
 from discreet.collect.enrolment import enrol
 from discreet.collect.results import takes_words
-from discreet.collect.survey import MINIMUM, Survey
+from discreet.collect.survey import MINIMUM, WEAK, Survey
 from discreet.console import forms, protocols
 from discreet.console.answer import Answer, Grid, Page, Redirect
 from discreet.console.routes import Route
@@ -29,8 +29,6 @@ LISTED = 12
 EPSILON = "1"
 #: Estimates from fewer reports move with each of them, and say next to nothing.
 FEW = 10
-#: From this epsilon on an answer is hard to deny; the respondent's page says so too.
-WEAK = 3
 
 
 def listing(visit: Visit) -> Answer:

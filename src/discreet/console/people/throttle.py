@@ -46,7 +46,7 @@ _Times = dict[bytes, list[float]]
 
 
 class Throttled(DiscreetError):
-    """Too many tries. `wait_s`: after how many seconds the next one is heard."""
+    """Too many login attempts. `wait_s`: how many seconds to wait before the next one."""
 
     exit_code = 3
 
@@ -116,7 +116,7 @@ class Throttle:
         self._refuse(self._pairs, pair, OF_A_NAME_AND_ADDRESS)
         waiting = [end for end in self._delayed.get(who, []) if end > now]
         if len(waiting) >= DELAYED_AT_ONCE:
-            raise Throttled("there were too many tries", wait_s=max(1, math.ceil(min(waiting) - now)))
+            raise Throttled("too many login attempts", wait_s=max(1, math.ceil(min(waiting) - now)))
         delay_s = _delay_s(sum(time > now - WINDOW_S for time in self._names.get(who, [])))
         self._add(self._pairs, pair, now)
         self._add(self._names, who, now)
@@ -130,7 +130,7 @@ class Throttle:
         times = [time for time in kept.get(who, []) if time > now - WINDOW_S]
         if len(times) >= most:
             wait_s = max(1, math.ceil(times[-most] + WINDOW_S - now))
-            raise Throttled("there were too many tries", wait_s=wait_s)
+            raise Throttled("too many login attempts", wait_s=wait_s)
 
     def _add(self, kept: _Times, who: bytes, now: float) -> None:
         times = [time for time in kept.pop(who, []) if time > now - WINDOW_S]

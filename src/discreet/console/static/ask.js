@@ -60,7 +60,7 @@ function later() {
   newest += 1; // what is on its way is the price of another text
   if (!text.value.trim()) return blank();
   if (example) example.hidden = true;
-  confirming.textContent = "The price is being worked out.";
+  confirming.textContent = "Computing the price …";
 }
 
 function blank() {
@@ -68,8 +68,8 @@ function blank() {
   if (example) example.hidden = false;
   restored.hidden = true;
   trouble.replaceChildren();
-  priced.replaceChildren(make("p", "The price and the expected error stand here before you pay.", { className: "soft" }));
-  confirming.textContent = "There is no question in the box. Pricing and rehearsing are free.";
+  priced.replaceChildren(make("p", "The price and the expected error appear here before you pay.", { className: "soft" }));
+  confirming.textContent = "Type a question. Pricing and rehearsing are free.";
 }
 
 // No price is shown that is not the price of what stands in the box.
@@ -78,7 +78,7 @@ function unknown(said, link = null) {
   if (link) line.append(" ", link);
   trouble.replaceChildren();
   priced.replaceChildren(line);
-  confirming.textContent = "What asking would cost is unknown.";
+  confirming.textContent = "The price of this question is unknown.";
 }
 
 function refused(status) {
@@ -88,9 +88,9 @@ function refused(status) {
   }
   if (status === 403) {
     const link = make("a", "Load the page again", { href: location.pathname });
-    return unknown("The price is unknown, because you logged in again since. This tab keeps what you typed.", link);
+    return unknown("The price is unknown, because you have logged in again since this page was loaded. This tab keeps what you typed.", link);
   }
-  return unknown("The price is unknown: the server could not say it.");
+  return unknown("The price is unknown: the server could not compute it. Change the question to try again.");
 }
 
 async function price() {
@@ -109,7 +109,7 @@ async function price() {
     if (answer.status !== 200) return refused(answer.status);
     found = await answer.json();
   } catch {
-    if (turn === newest) unknown("The price is unknown: the server does not answer.");
+    if (turn === newest) unknown("The price is unknown: the server does not respond. Change the question to try again.");
     return;
   }
   if (turn !== newest || found.accepted === undefined) return;

@@ -29,9 +29,10 @@ def heat(title: str, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> dic
 
 
 def _number(value: float, ends: Sequence[float]) -> dict[str, Any]:
+    """A count, which is never negative without its noise."""
     low, high = ends
     shown = told(value, (high - low) / 2, digits=1)
-    return {"value": shown, "low": low, "high": high, "drowned": drowned(value, (low, high))}
+    return {"value": shown, "low": low, "high": high, "drowned": drowned(value, (low, high), least=0)}
 
 
 def told(value: float, width: float, *, digits: int = 3) -> float:

@@ -25,7 +25,7 @@ from discreet.engines.postgres.session import Session
 from discreet.engines.postgres.source import Source, execute, named, rows, stored
 from discreet.engines.postgres.tables import beside, check_names, create, stored_type
 from discreet.engines.rounding import roundings, rounds
-from discreet.engines.select import Forms, select_sql
+from discreet.engines.select import MARK, NULLED, Forms, select_sql
 from discreet.engines.stored import check_declarable
 from discreet.errors import SchemaError
 from discreet.schema.column import Category, Column, Moment, Number, Text, type_name
@@ -36,8 +36,8 @@ from discreet.sql.postgres import PostgreSQL
 #: Beyond this a SELECT would have more columns than the server lets it have: each has a code, and what is told of it.
 MOST_COLUMNS = 450
 #: A row has to fit into a page of 8 kB, whatever it holds: a text outside it still needs a pointer, and a number, with
-#: a boolean and how it was moved beside it, is padded to 16 bytes. (What is left is for the key, which NULLs there
-#: are, and the head.)
+#: whether it was read and how it was moved beside it, is padded to 16 bytes. (What is left is for the key, which NULLs
+#: there are, and the head.)
 _MOST_WIDTH, _TEXT_WIDTH, _NUMBER_WIDTH = 7500, 28, 16
 
 #: How PostgreSQL makes codes of values. The fence keeps a value's form from being written, and computed, once a use.
@@ -225,7 +225,8 @@ def _insert(session: Session, target: Relation, select: str, given: Sequence[Any
 def _told(session: Session, schema: Schema, coded: str) -> tuple[int, dict[str, Any]]:
     """How many rows there are, what did not fit, what was clamped and what was rounded."""
     columns = list(enumerate(schema.columns))
-    counts = {"rows": "count(*)"} | {f"nulled {place}": _where(f"nulled_{place}") for place, _ in columns}
+    counts = {"rows": "count(*)"} | {f"nulled {place}": _where(f"unread_{place} = {NULLED}") for place, _ in columns}
+    counts |= {f"marked {place}": _where(f"unread_{place} = {MARK}") for place, _ in columns}
     for place, column in columns:
         if rounds(column):
             counts[f"clamped {place}"] = _where(f"moved_{place} = -1")
@@ -246,6 +247,7 @@ def _told(session: Session, schema: Schema, coded: str) -> tuple[int, dict[str, 
             column.name: told[f"clamped {place}"] for place, column in columns if f"clamped {place}" in told
         },
         "exact_rounded": roundings(moves),
+        "exact_marked": {column.name: told[f"marked {place}"] for place, column in columns},
     }
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from discreet.engines.engine import Making
 from discreet.engines.rounding import roundings, rounds
-from discreet.engines.select import Forms, select_sql
+from discreet.engines.select import MARK, NULLED, Forms, select_sql
 from discreet.engines.spark.conversion import missing_sql, raw_sql, storage, takes, word_sql
 from discreet.engines.spark.kinds import WIDE, Kind
 from discreet.engines.spark.lake import Manifest, Table
@@ -132,7 +132,8 @@ def tell(prepared: Prepared, select: str) -> dict[str, int]:
     """The counts for the owner: rows, and by place what was nulled, clamped and rounded."""
     counts = {"rows": "count(*)"}
     for place, column in enumerate(prepared.schema.columns):
-        counts[f"nulled_{place}"] = f"count_if(nulled_{place})"
+        counts[f"nulled_{place}"] = f"count_if(unread_{place} = {NULLED})"
+        counts[f"marked_{place}"] = f"count_if(unread_{place} = {MARK})"
         if rounds(column):
             counts[f"clamped_{place}"] = f"count_if(moved_{place} = -1)"
             counts[f"rounded_{place}"] = f"count_if(moved_{place} > 0)"
@@ -158,6 +159,7 @@ def made(schema: Schema, told: dict[str, int], **counts: Any) -> Making:
             column.name: told[f"clamped_{place}"] for place, column in columns if f"clamped_{place}" in told
         },
         exact_rounded=roundings(moves),
+        exact_marked={column.name: told[f"marked_{place}"] for place, column in columns},
         **counts,
     )
 

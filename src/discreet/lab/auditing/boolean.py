@@ -106,7 +106,7 @@ def solver() -> Any:
     try:
         from ortools.sat.python import cp_model
     except ImportError:
-        raise MissingPackage("a Boolean audit needs ortools", hint="pip install 'discreet[lab]'") from None
+        raise MissingPackage("a Boolean audit needs OR-tools", hint="pip install 'discreet[lab]'") from None
     return cp_model
 
 

@@ -143,7 +143,7 @@ def _call(name: str, arguments: Sequence[Formula], parts: Sequence[Interval]) ->
         case "nullif":
             return parts[0]
         case "coalesce":
-            return _hull(parts[: _first_certain(arguments) + 1])
+            return hull(parts[: _first_certain(arguments) + 1])
         case "least":
             least, most = _extreme([(-end, -start) for start, end in parts], arguments)
             return -most, -least
@@ -159,7 +159,8 @@ def _first_certain(arguments: Sequence[Formula]) -> int:
     return certain[0] if certain else len(arguments) - 1
 
 
-def _hull(parts: Sequence[Interval]) -> Interval:
+def hull(parts: Sequence[Interval]) -> Interval:
+    """The least interval that holds all of them."""
     return _all(np.fmin, [low for low, _ in parts]), _all(np.fmax, [high for _, high in parts])
 
 

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from discreet.mechanisms.combined import Combined, Noise, half_widths
 from discreet.mechanisms.laplace import doubt_of
 from discreet.plan.formula import arithmetic
+from discreet.plan.formula.fallbacks import coalesces, possible
 from discreet.plan.formula.fieller import Fan, enclose, fan
 from discreet.plan.formula.linear import Linear, Ratio, linear, ratio
 from discreet.plan.formula.nodes import Cell, Formula, Number, cells
@@ -54,11 +55,23 @@ def interval(formula: Formula, values: Sequence[NDArray[Any]], laws: Sequence[La
 
 def bounds(formula: Formula) -> tuple[float, float] | None:
     """Between what a formula lies whatever the statistics are, known before anything is measured; None where it may be
-    anything."""
+    anything. It holds what `coalesce` takes where there is nobody to compute a mean from."""
     known: dict[Formula, Interval] = {Cell(index): (np.array(-np.inf), np.array(np.inf)) for index in cells(formula)}
     with np.errstate(all="ignore"):
+        for call in coalesces(formula):
+            known[call] = arithmetic.hull([arithmetic.enclosed(part, known) for part in possible(call.arguments)])
         low, high = (float(end) for end in arithmetic.enclosed(formula, known))
     return (low, high) if math.isfinite(low) and math.isfinite(high) else None
+
+
+def least(formula: Formula, *, never_negative: frozenset[int]) -> float:
+    """The least number that a formula can be, where these statistics are never negative."""
+    known: dict[Formula, Interval] = {
+        Cell(index): (np.array(0.0 if index in never_negative else -np.inf), np.array(np.inf))
+        for index in cells(formula)
+    }
+    with np.errstate(all="ignore"):
+        return float(arithmetic.enclosed(formula, known)[0])
 
 
 def _levels(formula: Formula, confidence: Fraction) -> Mapping[Formula, Fraction]:

@@ -52,7 +52,7 @@ def _square(pair: Dependence, x: float, y: float, side: float) -> str:
 
 def _told(pair: Dependence) -> str:
     if pair.constant:
-        return f"not shown, because {' and '.join(map(safe, pair.constant))} may have one value alone"
+        return f"not shown, because {' and '.join(map(safe, pair.constant))} may have only one value"
     return "too large to be looked at" if pair.strength is None else f"{pair.strength:.2f}"
 
 

@@ -34,7 +34,7 @@ counts, and partly good if half of them do. Percentages are the shares of rows i
 {_group("Partly: the common cells only", _of(judged, "partly"))}
 {_nothing(judged, "good", "partly")}</div>
 <div><h3 class="second">Do not rely on</h3>
-{_group("Too thin against the noise", _of(judged, "poor"))}
+{_group("Too few rows for the noise", _of(judged, "poor"))}
 {_group("Bought bounds that may be too narrow: rows may lie outside", _unknown(judged, measured=True))}
 {_group("Never measured together: what the model says is a guess from other tables", _unknown(judged, measured=False))}
 {_nothing(judged, "poor", "unknown")}</div>

@@ -40,15 +40,15 @@ def _unknown(judged: list[Marginal]) -> str:
     unknown = [each for each in judged if each.verdict == "unknown"]
     bought = sum(each.measured for each in unknown)
     rest = len(unknown) - bought
-    told = f"; {bought:,} unknown, because their bounds were bought and may be too narrow" if bought else ""
-    return f"{told}; {rest:,} never measured, so nobody knows" if rest else told
+    told = f"; {bought:,} unknown (bought bounds may be too narrow)" if bought else ""
+    return f"{told}; {rest:,} unknown (never measured)" if rest else told
 
 
 def _listed(report: Report) -> list[str]:
     judged = report.marginals.judged
     groups = {
         "good": [each for each in judged if each.verdict == "good"],
-        "too thin against the noise": [each for each in judged if each.verdict == "poor"],
+        "too few rows for the noise": [each for each in judged if each.verdict == "poor"],
     }
     return [f"{words}: {_names(found)}" for words, found in groups.items() if found]
 

@@ -133,7 +133,7 @@ def _pairs(report: Report) -> str:
 <figcaption>The share of one column's uncertainty that the other takes away: 0 where they are independent, 1 where one
 decides the other (mutual information over the smaller entropy). A strong frame: measured together. Else the model
 knows of the pair through other columns only, and the real dependence may be stronger. A dash: not shown, because noise
-does not rule out that one of the two columns has one value alone.</figcaption>
+does not rule out that one of the two columns has only one value.</figcaption>
 <h3>Strongest</h3><ul class="plain">{items or "<li>none</li>"}</ul></figure>
 <figure><h3>Measured together</h3>{diagram.network(report.columns, report.network, report.dependences)}
 <figcaption>An arc joins two columns that were measured together, the thicker the more they depend; dashed where three

@@ -255,7 +255,7 @@ def measured_again(program: Program, stored: dict[str, Any]) -> None:
     found = [column for name in stored["columns"] if (column := schema.column(name)) is not None]
     axes = tuple(axis for column in found if (axis := declared_axis(column)) is not None)
     if len(axes) != len(stored["columns"]):
-        raise ValueError("marginals of columns that are not declared")
+        raise ValueError("some columns of these marginals are not declared")
     sizes = [axis.size for axis in axes]
     parts = [Part(axes=tuple(own), centred=tuple(centred)) for own, centred in stored["parts"]]
     shares = [exact.read(share) for share in stored["shares"]]

@@ -239,7 +239,7 @@ def _read(told: dict[str, Any], held: str, ruler: Ruler, *, version: Version, cu
         expected_rmse=told["expected_rmse"],
         cost=FREE if cached else cost_of(program.event),
         cached=cached,
-        warnings=("rows in which the column is NULL lie in no range", *left_out(version, curator, [ruler.column.name])),
+        warnings=("rows where the column is NULL are in no range", *left_out(version, curator, [ruler.column.name])),
     )
     drawn = measured(program, told, ruler)
     return _with(found, drawn) if isinstance(drawn, Adapted) else replace(found, noisy=drawn)
@@ -314,7 +314,7 @@ def _elsewhere(ruler: Ruler, version: Version, curator: Curator) -> str:
         if charge.version != version.number:
             return f"{held.id} is about version {charge.version}; --epsilon 1 measures this one"
         if not _spent(held):
-            return f"{held.id} was paid and broke off: the same command with its --epsilon goes on with it, free"
+            return f"{held.id} was paid but not finished: run the same command with its --epsilon to continue, free"
     return "--epsilon 1 makes one that does"
 
 

@@ -1,0 +1,57 @@
+"""Whether the text files of a source are UTF-8, and what they seem to be instead. For the owner's note alone."""
+
+from __future__ import annotations
+
+import codecs
+import shlex
+from pathlib import Path
+
+from discreet.engines.conversion import DAMAGED
+from discreet.engines.source import Source, open_bytes
+
+#: So many bytes of a file are looked at, in pieces of so many.
+_MOST, _CHUNK = 1 << 26, 1 << 22
+
+#: Bytes that Windows gives no letter: a file with one of them is in yet another encoding, or damaged.
+_NOT_WINDOWS = b"\x81\x8d\x8f\x90\x9d"
+
+
+def encoding_note(source: Source) -> str | None:
+    """What the owner is told of a source that is not UTF-8: what it seems to be, and how to convert it.
+
+    A file with more letters of UTF-8 than bytes that are none is UTF-8 with some damaged cells: nothing is said of it.
+    """
+    for file in source.files if source.kind == "csv" else ():
+        letters, damaged, windows = _looked_at(file)
+        if damaged <= letters:
+            continue
+        name = shlex.quote(file.name)
+        unpacked = f"gzip -dc {name} | " if file.suffix == ".gz" else ""
+        read = "" if unpacked else f"{name} "
+        says = f"{file.name} is not UTF-8 text: cells with letters beyond ASCII do not fit"
+        if not windows:
+            return (
+                f"{says}. Find out its encoding, and convert it: {unpacked}iconv -f ENCODING -t UTF-8 {read}> utf8.csv"
+            )
+        convert = f"{unpacked}iconv -f CP1252 -t UTF-8 {read}> utf8.csv"
+        return f"{says}. It looks like Windows-1252 or Latin-1; convert it: {convert}"
+    return None
+
+
+def _looked_at(file: Path) -> tuple[int, int, bool]:
+    """How many letters beyond ASCII are UTF-8, how many bytes are none, and whether these can be Windows' letters."""
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    letters = damaged = 0
+    windows = True
+    with open_bytes(file) as stream:
+        for _ in range(_MOST // _CHUNK):
+            piece = stream.read(_CHUNK)
+            text = decoder.decode(piece, final=not piece)
+            if not text.isascii():
+                beyond = len(text) - len(text.encode("ascii", "ignore"))
+                wrong = text.count(DAMAGED)
+                letters, damaged = letters + beyond - wrong, damaged + wrong
+                windows = windows and not any(byte in piece for byte in _NOT_WINDOWS)
+            if not piece:
+                break
+    return letters, damaged, windows
