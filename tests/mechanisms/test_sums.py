@@ -60,6 +60,7 @@ def test_widths_hold_and_are_near_the_least(terms, confidence):
     check(terms, Fraction(confidence))
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize(
     "law", [DiscreteLaplace(scale=Fraction(60)), DiscreteGaussian(sigma2=Fraction(3600))], ids=["laplace", "gaussian"]
 )
