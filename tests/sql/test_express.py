@@ -37,6 +37,7 @@ def same(mine, theirs, step):
     return mine == theirs and isinstance(theirs, date)
 
 
+@pytest.mark.thin(200)
 @pytest.mark.parametrize("text", SAMPLES)
 def test_it_means_what_it_means_to_duckdb(connection, text):
     found = scalar(text)
