@@ -18,11 +18,14 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # an isolated interpreter does not look beside its script
 from ed25519 import signed
-from measured import Loss, Steps, as_text, converted, loss, ratio, text
+from measured import Loss, Steps, as_text, closed, converted, loss, ratio, text
+from members import check_payload, check_plan, check_question, check_step
 from programs import moved
-from relation import TRUE, Broken, Open, Relation, persons, unit, whole
+from relation import TRUE, Broken, Open, Relation, column, persons, unit, whole
 from shown import Tables, formed, written
 
+#: Two ways to turn rho into an epsilon may differ by less than this.
+CLOSELY = Fraction(999, 1000)
 MARK, MOST_FILES, MOST_BYTES = b"discreet release bundle 1\n", 2000, 2**28
 STRANGE = (
     ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, StopIteration, MemoryError
@@ -31,7 +34,7 @@ NOT_PROVED = (
     "No checker can prove that the noise was drawn as the law says, that the data were true, that nothing else was "
     "released about these people, or that the key is the publisher's: compare its fingerprint with one that they gave "
     "you. Names of columns, which rows are shown and in which order, data.parquet, card.html and chart.svg are signed "
-    "and not recomputed here; nor are the texts of the question and of card.yaml read, nor what was added to the plan."
+    "and not recomputed here; nor are texts for people read: the question, card.yaml, and those in the plan."
 )
 
 
@@ -112,6 +115,8 @@ class Bundle:
         told = {"format", "release", "discreet", "files", "claims", "ledger", "key", "signature"}
         if set(self.manifest) != told or set(self.manifest["ledger"]) != {"ledger", "row", "commitment", "as_of"}:
             raise Broken("the manifest has other parts than a manifest has")
+        if not re.fullmatch(r"\d+(\.\d+){1,3}[a-z0-9.+-]{0,20}", self.manifest["discreet"], re.ASCII):
+            raise Broken("the manifest does not say which version of Discreet wrote it")
         for name, told in (("release", self.manifest["release"]), ("kind", self.manifest["claims"]["kind"])):
             same([self.proof[name], self.plan[name]], [told, told], f"the {name}")
         named = {"format", "release", "kind", "unit", "losses", "total", "doubled", "limit", "spent", "ledger"}
@@ -124,7 +129,24 @@ class Bundle:
         chart = set() if self.plan["kind"] == "model" else {"chart.svg"}
         if set(self.manifest["files"]) - chart != known:
             raise Broken("the bundle of such tables has other files than these")
+        self.members()
         return f"plan and proof of {self.plan['release']}"
+
+    def members(self) -> None:
+        """No object that is read has a member that nobody reads."""
+        check_plan(self.plan)
+        answer, release = self.plan["kind"] == "answer", self.plan["release"]
+        for name in self.plan["payloads"]:
+            if answer or name == release:
+                check_payload(self.plan["kind"], self.payload(name))
+            else:
+                check_step(self.payload(name))
+        if answer:
+            check_question(self.proof["question"])
+            for told in self.proof["publics"]:
+                closed(told, {"table", "content", "fan_out", "columns"}, "a public table")
+                for each in told["columns"].values():
+                    closed(each, {"low", "high", "null"}, "the bounds of a public column")
 
     def payload(self, name: str) -> Any:
         return read(self.plan["payloads"][name].encode())
@@ -265,11 +287,36 @@ class Bundle:
         stored = self.payload(plan["release"])
         return Tables(tables, self.proof, plan["schemas"], stored, ratio(plan["confidence"])).check()
 
-    def everybody(self) -> bool:
-        """Whether nobody is left out of what is measured, so that it counts in whatever is the worst case."""
-        asked = self.proof["question"] if self.plan["kind"] == "answer" else {"plan": {}}
-        plain = set(asked["plan"]) == {"scan", "version"} and [asked["sets"], asked["keys"]] == [[[]], []]
-        return plain and not asked["quantiles"] and all(each[-1] == TRUE for each in asked["statistics"])
+    def somebody(self) -> bool:
+        """Whether there can be a person in all that is measured, so that it counts in full in the worst case.
+
+        There is one where all rows of the declared table are asked for, under no condition, and groups are by columns
+        whose groups are all that a value of the column can be in.
+        """
+        if self.plan["kind"] != "answer":
+            return False
+        asked = self.proof["question"]
+        if set(asked["plan"]) != {"scan", "version"}:
+            return False
+        told = self.plan["schemas"][asked["plan"]["scan"]]["declared"].get("columns", {})
+        for of, edges, null in [axis for axes in asked["sets"] for axis in axes]:
+            low, high, _ = column(told[of["column"]]) if of.get("column") in told else (None, None, True)
+            if null is not True and (low is None or high is None or edges[0] > low or edges[-1] <= high):
+                return False
+        named = all(key.get("column") in told for key in asked["keys"])
+        return named and all(each[-1] == TRUE for each in [*asked["statistics"], *asked["quantiles"]])
+
+    def least(self) -> Fraction:
+        """What is spent at least, by the accounting of the limit, if there can be a person in this release."""
+        limit, (epsilon, rho, _) = self.plan["guarantee"], self.total
+        left, found = ratio(limit["delta"]) - ratio(limit["delta_keys"]), [ratio(limit["epsilon"])]
+        if limit["accounting"] not in ("pure", "zcdp", "either"):
+            raise Broken("an accounting that there is not")
+        if limit["accounting"] != "zcdp" and epsilon is not None:
+            found.append(epsilon)
+        if limit["accounting"] != "pure" and left > 0:
+            found.append(converted(rho, left) * CLOSELY)
+        return min(found)
 
     def computed(self) -> str:
         raise Open("tables of this kind are computed from all noisy numbers together, and not recomputed here")
@@ -281,15 +328,18 @@ class Bundle:
         same(told["as_of"], plan["as_of"], "the last row that is told of")
         if not 1 <= whole(told["row"]) <= whole(told["as_of"]) or not re.fullmatch("[0-9a-f]{64}", told["commitment"]):
             raise Broken("the ledger's row is not among those that are told of")
+        if not re.fullmatch("[A-Za-z0-9-]{1,64}", told["ledger"]):
+            raise Broken("the ledger has no name")
         if self.total[2] > ratio(limit["delta_keys"]):
             raise Open("the delta of this release alone is beyond the limit: only one that nobody can be in may be")
         spent, most, (epsilon, rho, _) = ratio(plan["spent"]), ratio(limit["epsilon"]), self.total
         left = ratio(limit["delta"]) - ratio(limit["delta_keys"])  # to convert rho with
         if not 0 <= spent <= most or left < 0:
             raise Broken("more is spent than the limit")
-        alone = limit["accounting"] == "pure" or left == 0
-        if alone and epsilon is not None and spent < min(epsilon, most) and self.everybody():
-            raise Broken("less is spent than this release loses by itself")
+        if spent < self.least():
+            if self.somebody():
+                raise Broken("less is spent than this release loses by itself")
+            raise Open("less is spent than this release loses: only one that nobody can be in costs nothing")
         pure = epsilon is not None and epsilon <= most
         zcdp = left > 0 and rho <= most and converted(rho, left) <= most
         if not (pure if limit["accounting"] == "pure" else zcdp if limit["accounting"] == "zcdp" else pure or zcdp):

@@ -138,9 +138,11 @@ class Keys:
     def __init__(self, question: Node, schemas: Node, found: list[Any] | None) -> None:
         named, self.found = declared(question["plan"], schemas), found
         self.sets = sorted(question["sets"], key=text)
-        self.places = [[text(axis) for axis in axes] for axes in self.sets]
+        # An axis is known by what it is, and by which of several like it in its set: lower(sex) and sex are two keys.
+        self.places = [[(text(axis), axes[:turn].count(axis)) for turn, axis in enumerate(axes)] for axes in self.sets]
         self.sizes = [[len(edges) - 1 + (null is True) for _, edges, null in axes] for axes in self.sets]
-        known = {text(axis): axis for axes in self.sets for axis in axes}
+        pairs = zip(self.places, self.sets, strict=True)
+        known = {name: axis for names, axes in pairs for name, axis in zip(names, axes, strict=True)}
         self.labels: dict[Any, list[Labels]] = {name: list(of_axis(axis, named)) for name, axis in known.items()}
         for place, of in enumerate(sorted(question["keys"], key=text)):
             self.labels[place] = list(of_found([key[place] for key in found or ()], of, named))

@@ -33,9 +33,18 @@ def ratio(text: Any) -> Fraction:
     return found
 
 
+def closed(told: Any, known: set[str], what: str) -> None:
+    """No member but these: whatever else stands in an object was derived by nobody."""
+    if not isinstance(told, dict):
+        raise Broken(f"{what} is no object")
+    if strange := sorted(set(told) - known):
+        raise Broken(f"{what} has an unknown member {strange[0]!r}")
+
+
 def loss(event: dict[str, Any]) -> Loss:
     """What an event costs, by its mathematics alone."""
     kind, none = event["kind"], Fraction(0)
+    closed(event, EVENTS.get(kind, set(event)), "an event")
     if kind == "together":
         parts = [loss(part) for part in event["events"]]
         pure = [part[0] for part in parts]
@@ -163,6 +172,27 @@ def moves(statistic: list[Any], rows: int, touched: int, terms: dict[str, Any] |
     return spread(total, -(-rows * term // grain), cells)
 
 
+#: The members of events, of laws, of strategies.
+EVENTS = {
+    "together": {"kind", "events"},
+    "laplace": {"kind", "scale", "l1"},
+    "gaussian": {"kind", "sigma2", "l2_squared"},
+    "threshold": {"kind", "scale", "l1", "delta"},
+    "exponential": {"kind", "epsilon"},
+    "top-k": {"kind", "choices", "epsilon", "delta"},
+    "reserved": {"kind", "epsilon", "rho", "delta"},
+}
+LAWS = {"discrete-laplace": {"kind", "scale"}, "discrete-gaussian": {"kind", "sigma2"}}
+STRATEGIES = {
+    "identity": {"kind", "size"},
+    "levels": {"kind", "size", "levels"},
+    "groups": {"kind", "groups", "count"},
+    "diagonal": {"kind", "weights"},
+    "matrix": {"kind", "cells", "entries"},
+    "merged": {"kind", "groups", "inner"},
+    "stack": {"kind", "parts"},
+    "product": {"kind", "factors"},
+}
 #: What is stored of noisy cells, of a quantile and of discovered keys.
 PARTS = {
     "cells": {"kind", "place", "statistics", "noisy", "laws"},
@@ -187,7 +217,8 @@ class Steps:
             raise Broken("keys that no step discovered, or a step that discovers keys that nobody asked for")
         self.found = len(keys[0]["keys"]) if keys else 1
         for place, part in enumerate(stored["parts"]):
-            if set(part) - {"cut"} != PARTS[part["kind"]] - {"cut"} or part.get("cut", False) not in (False, True):
+            closed(part, PARTS[part["kind"]], "a part of a measurement")
+            if type(part.get("cut", False)) is not bool:
                 raise Broken("a part of a measurement has other parts than it has")
             if part["kind"] == "cells":
                 for vector in range(len(part["statistics"])):
@@ -216,6 +247,7 @@ class Steps:
         place, number, law = part["place"], part["statistics"][vector], part["laws"][vector]
         if whole(number) < 0 or not len(part["statistics"]) == len(part["noisy"]) == len(part["laws"]):
             raise Broken("numbers that no statistic has")
+        closed(law, LAWS.get(law["kind"], set(law)), "a law")
         statistic, groups = self.statistics[number], None if self.keys else self.groups(place)
         constant, touched = self.touched([axis[0] for axis in self.sets[place]] + self.keys, groups)
         terms = derive(statistic[1], self.relation.known) if statistic[0] == "sum" else None
@@ -234,6 +266,8 @@ class Steps:
         (_of, edges, null), fraction, _where = self.quantiles[part["quantile"]]
         a, b = ratio(fraction).as_integer_ratio()
         rates = [ratio(each["epsilon"]) for each in event["events"] if each["kind"] == "exponential"]
+        if not 0 < ratio(part["confidence"]) < 1:
+            raise Broken("a confidence that there is not")
         if event["kind"] != "together" or rates != [rates[0], rates[0] / 2, rates[0] / 2] or len(event["events"]) != 3:
             raise Broken("a quantile is three choices, of a half and two quarters of its epsilon")
         if len(part["noisy"]) != self.found * self.groups(part["place"]) or whole(part["quantile"]) < 0:
@@ -335,11 +369,20 @@ def numbers(told: Any) -> list[int]:
     """A list of whole numbers, as it is or packed: little-endian, compressed, base 64."""
     if isinstance(told, list):
         return [whole(each) for each in told]
+    closed(told, {"type", "data"}, "a packed list")
     size, letter = {"<i1": (1, "b"), "<i2": (2, "h"), "<i4": (4, "i"), "<i8": (8, "q")}[told["type"]]
+    unpacking, packed = zlib.decompressobj(), base64.b64decode(told["data"], validate=True)
     try:
-        raw = zlib.decompressobj().decompress(base64.b64decode(told["data"], validate=True), size * MOST_CELLS)
+        raw = unpacking.decompress(packed, size * MOST_CELLS + 1)
     except zlib.error:
         raise Broken("packed numbers that cannot be unpacked") from None
-    if len(raw) % size:
-        raise Broken("packed numbers that are cut off")
+    if len(raw) > size * MOST_CELLS:
+        raise Open("a list of too many numbers")
+    if (
+        len(raw) % size
+        or not unpacking.eof
+        or unpacking.unused_data
+        or base64.b64encode(packed).decode() != told["data"]
+    ):
+        raise Broken("packed numbers that are cut off, or with something behind them")
     return list(struct.unpack(f"<{len(raw) // size}{letter}", raw))

@@ -5,18 +5,17 @@ A cell is a noisy number, a key that is declared or stored, or it is not proved.
 
 import csv
 import io
-import math
 from collections import Counter
 from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
-from math import isqrt
 from operator import or_
 from typing import Any
 
 from labels import PLAIN, Keys
 from measured import ratio, text
 from relation import Broken, Open, whole
+from widths import ends_of, half_widths, is_interval, is_shown
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 Noise = tuple[list[int], dict[str, Any], int | None]  # noisy numbers, their law, the threshold that they were shown by
@@ -91,30 +90,24 @@ class Tables:
         step = times / (whole(more[2]) if kind == "sum" else 1)  # a sum is counted in grains, of a grid
         noisy = [self.drawn[one, statistic][0][group] for one, group in cells]
         laws = [self.drawn[one, statistic][1] for one, _ in cells]
-        size = max(map(width, laws), default=1) * abs(times)
-        kinds, shown = {int} if times == 1 else {float}, [row[place] for row in table["rows"]]
-        if {type(each) for each in shown} - kinds or not rounded(shown, [each * times for each in noisy], size):
+        shown = [row[place] for row in table["rows"]]
+        told = list(zip(shown, noisy, laws, strict=True))
+        exact = is_shown(told, times)
+        if exact is False:
             raise Broken(f"the numbers of {name} are not those that were measured")
-        bounds = {self.drawn[one, statistic][2] for one, _ in cells}
-        self.intervals([row[place] for row in table["intervals"]], noisy, laws, times, bounds, name)
-        # By how much is said in the text, which is not read.
-        return [name] if (1 not in step.as_integer_ratio() if kind == "sum" else step != 1) else []
+        bounds = [self.drawn[one, statistic][2] for one, _ in cells]
+        ends = [row[place] for row in table["intervals"]]
+        if not all(self.interval(*each, times) for each in zip(ends, bounds, told, strict=True)):
+            raise Broken(f"the noise intervals of {name} are not those of its noise")
+        # By how much, and in which order it was computed, is said in the text, which is not read.
+        known = 1 in step.as_integer_ratio() if kind == "sum" else step == 1
+        return [] if known and exact else [name]
 
-    def intervals(
-        self, told: list[Any], noisy: list[int], laws: list[Any], times: Fraction, bounds: set[Any], name: str
-    ) -> None:
-        """A noisy number's interval is as wide on either side as its law says: no number stands in its ends."""
-        (threshold,) = bounds or {None}
-        for ends, value, law in zip(told, noisy, laws, strict=True):
-            far = half_width(law, self.doubt if threshold is None else self.doubt / 2)
-            size, lows = far * times, [value - far]
-            if threshold is not None and value <= threshold + far + 1:  # beyond that it is no evidence of many
-                lows = [1] if value < threshold + far else [1, value - far]
-            if threshold is not None and times < 0 and ends is None:
-                continue
-            low, high = ends or (None, None)
-            if not any(near(low, each * times, size) for each in lows) or not near(high, (value + far) * times, size):
-                raise Broken(f"the noise intervals of {name} are not those of its noise")
+    def interval(self, ends: Any, threshold: int | None, told: tuple[Any, int, Any], times: Fraction) -> bool:
+        """Whether a noisy number's interval is as wide on either side as its law says: nothing stands in its ends."""
+        shown, noisy, law = told
+        widths = half_widths(law, self.doubt if threshold is None else self.doubt / 2)
+        return any(is_interval(ends, shown, ends_of(noisy, far, times, threshold)) for far in widths)
 
     def keyed(
         self, names: list[str], held: list[list[Any]], cells: list[tuple[int, int]], told: Any, left: list[str]
@@ -149,46 +142,6 @@ class Tables:
         used, more = [self.sets[place] for place in set(places)], len(self.question["keys"])
         said = {text(list(column)) for column in zip(*held, strict=True)} - self.follow([(one, 0) for one in places])
         return reduce(or_, used, Counter[str]()).total() + more, sum(map(Counter.total, used)) + more, len(said)
-
-
-def near(told: Any, wanted: Fraction | int, size: Fraction | int) -> bool:
-    """Whether an end is this, up to the one number by which two ways to round a width differ."""
-    if type(told) not in (int, float):
-        return False
-    return abs(Fraction(repr(told)) - wanted) <= abs(Fraction(size)) / 10**6 + abs(Fraction(wanted)) / 10**9 + 1
-
-
-def half_width(law: dict[str, Any], doubt: Fraction) -> int:
-    """The width that noise stays within but for this doubt; it may be one more or less."""
-    if law["kind"] == "discrete-laplace":
-        scale = float(ratio(law["scale"]))
-        return max(0, math.ceil(scale * math.log(2 / (float(doubt) * (1 + math.exp(-1 / scale))))) - 1)
-    root, low, high = math.sqrt(2 * float(ratio(law["sigma2"]))), 0, 1
-    high += math.ceil(22 * root)
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if math.erfc((middle + 0.5) / root) <= float(doubt) else (middle + 1, high)
-    return low
-
-
-def width(law: dict[str, Any]) -> int:
-    """About the size of the noise, at least 1."""
-    return 1 + int(ratio(law["scale"]) if "scale" in law else isqrt(int(ratio(law["sigma2"]))))
-
-
-def rounded(shown: list[Any], exact: list[Fraction], size: Fraction | int) -> bool:
-    """Whether numbers are these, all rounded to one power of ten no larger than their noise.
-
-    What lies half way may go to either side; of floats, which are computed with an error, what nearly lies there, too.
-    """
-
-    def fits(one: Any, wanted: Fraction, power: Fraction) -> bool:
-        error = min(abs(wanted) / 10**14 if type(one) is float else Fraction(1, 4), power / 10)
-        return Fraction(repr(one)) in [round((wanted + far) / power) * power for far in (0, error, -error)]
-
-    pairs = list(zip(shown, exact, strict=False))
-    powers = [power for digits in range(-15, 40) if (power := Fraction(10) ** digits) <= size]
-    return len(shown) == len(exact) and any(all(fits(*pair, power) for pair in pairs) for power in powers)
 
 
 def formed(data: Any, release: str, confidence: Fraction) -> list[Any]:

@@ -86,6 +86,7 @@ class Measurement:
     def from_text(text: str) -> Measurement:
         """The measurement that `to_text` wrote, now or before fields were added to it."""
         data = json.loads(text)
+        _check_members(data, _MEMBERS, "an answer")
         return Measurement(
             id=data["id"],
             text=data["text"],
@@ -99,6 +100,24 @@ class Measurement:
         """The laws of all its noise on counts and sums."""
         cells = [law for part in self.parts if isinstance(part, NoisyCells) for law in part.laws]
         return cells + [part.law for part in self.parts if isinstance(part, FoundKeys) and part.law is not None]
+
+
+#: The members of a measurement, of its parts and of laws. Older ones may lack some; none had others.
+_MEMBERS = {"id", "text", "parts", "event", "also"}
+_PARTS = {
+    "cells": {"kind", "place", "statistics", "noisy", "laws"},
+    "bins": {"kind", "place", "quantile", "noisy", "confidence"},
+    "keys": {"kind", "keys", "answers", "noisy", "law", "threshold", "cut"},
+}
+_LAWS = {"discrete-laplace": {"kind", "scale"}, "discrete-gaussian": {"kind", "sigma2"}}
+
+
+def _check_members(data: dict[str, Any], known: set[str], what: str) -> None:
+    """Refuse what would be passed over: whoever reads the text would see it, and nothing would account for it."""
+    if strange := sorted(set(data) - known):
+        raise LedgerFault(
+            f"{what} with an unknown member {strange[0][:60]!r}", hint="a newer Discreet wrote it; upgrade"
+        )
 
 
 def _part_to_data(part: Part) -> dict[str, Any]:
@@ -134,6 +153,7 @@ def _part_to_data(part: Part) -> dict[str, Any]:
 
 
 def _part_from_data(data: dict[str, Any]) -> Part:
+    _check_members(data, _PARTS.get(data["kind"], set(data)), "a part of an answer")
     match data["kind"]:
         case "cells":
             return NoisyCells(
@@ -171,6 +191,7 @@ def law_to_data(law: Law) -> dict[str, str]:
 
 def law_from_data(data: dict[str, str]) -> Law:
     """The law that `law_to_data` wrote."""
+    _check_members(data, _LAWS.get(data["kind"], set(data)), "a law of noise")
     match data:
         case {"kind": "discrete-laplace", "scale": scale}:
             return DiscreteLaplace(scale=exact.read(scale))

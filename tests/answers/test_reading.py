@@ -89,3 +89,19 @@ def test_an_interval_is_as_wide_as_the_law_of_its_noise(asked):
             low, high = reading.intervals(confidence)[0][1]
             half = (high - low) // 2
             assert law.tail(half) <= 1 - confidence < law.tail(half - 1)
+
+
+@pytest.mark.parametrize("shown", ["city", "upper(city) as u, city", "city, upper(city) as u"])
+def test_two_keys_of_the_same_values_differ_in_no_row(shown, asked, tmp_path_factory, monkeypatch):
+    """Nobody has one city in capital letters and another one as it is: such pairs were rows of noise alone."""
+    monkeypatch.setenv("DISCREET_STATE", str(tmp_path_factory.mktemp("state")))
+    shop = make(tmp_path_factory.mktemp("shop"))
+    text = f"select {shown}, count(*) as n from orders group by upper(city), city order by n desc"
+    rows = shop.sql(text).ask(epsilon=1000).rows
+    keys = [row[:-1] for row in rows]
+    assert (
+        len(set(keys))
+        == len(rows)
+        == len(shop.sql("select city, count(*) from orders group by city").ask(epsilon=9).rows)
+    )
+    assert all(len({None if key is None else key.lower() for key in row}) == 1 for row in keys)

@@ -98,6 +98,18 @@ def test_json_loses_nothing_in_any_encoding(monkeypatch, clinic, verb):
         assert [row[0] for row in told[0]["rows"][:4]] == WORDS
 
 
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "cp437", "latin-1", "utf-16"])
+def test_names_that_a_terminal_has_no_letters_for(monkeypatch, clinic, encoding):
+    """A column that the question itself calls so, in a table, in JSON and in a refusal."""
+    asked = 'select disease, count(*) as "été日" from patients group by disease'
+    code, out = printed(monkeypatch, encoding, clinic, "query", asked, "--epsilon", "1")
+    shown = "été日" if encoding == "utf-16" else "\\xe9t\\xe9\\u65e5"
+    assert code == 0 and shown in out.decode(encoding)
+    code, out = printed(monkeypatch, encoding, clinic, "query", asked, "--epsilon", "1", "--json")
+    assert code == 0 and "été日" in json.dumps(json.loads(out.decode(encoding)), ensure_ascii=False)
+    assert printed(monkeypatch, encoding, clinic, "query", 'select "日" from patients', "--epsilon", "1")[0] == 3
+
+
 def test_columns_stay_columns_where_letters_are_spelled_out(monkeypatch, clinic):
     lines = printed(monkeypatch, "ascii", clinic, *VERBS["query"])[1].decode("ascii").splitlines()
     assert len({line.index("+/-") for line in lines[1:5]}) == 1

@@ -37,3 +37,32 @@ def bundles(projects):
             release = project.sql(text).ask(epsilon=1)
             found[name] = make.bundle(project, release.id)
         return found
+
+
+@pytest.fixture(scope="session")
+def programs(tmp_path_factory):
+    """Bundles of what takes steps from a reservation, of projects of their own: what is spent decides on the noise."""
+    with state_in(tmp_path_factory.mktemp("state") / "here"):
+        rows = world.rows_project(tmp_path_factory.mktemp("rows") / "p")
+        persons = world.persons_project(tmp_path_factory.mktemp("persons") / "p")
+        found = {
+            "ranges": (rows, rows.ranges("patients", "age", epsilon=0.5).release),
+            "ranges of persons": (persons, persons.ranges("stays", "nights", epsilon=0.5).release),
+            "binary": (rows, rows.ranges("patients", "age", epsilon=0.25, strategy="binary").release),
+            "identity": (rows, rows.ranges("patients", "age", epsilon=0.25, strategy="identity", fresh=True).release),
+            "adaptive": (rows, rows.ranges("patients", "age", epsilon=0.25, strategy="adaptive", fresh=True).release),
+            "marginals": (rows, rows.marginals("patients", ["sex", "disease"], epsilon=0.5).release),
+        }
+        plan = persons.folder / "plan.toml"
+        plan.write_text('table = "visits"\nattributes = ["sex"]\n[hierarchy]\ncolumns = ["ward"]\n')
+        found |= {
+            "adaptive of persons": (persons, persons.ranges("stays", "nights", epsilon=1, strategy="adaptive").release),
+            "marginals of persons": (persons, persons.marginals("visits", ["ward", "weight"], epsilon=0.5).release),
+            "publication of persons": (persons, persons.publish(plan, epsilon=1).release),
+            "model of persons": (
+                persons,
+                persons.synthesize("visits", epsilon=1, columns=["sex", "town"]).card.release,
+            ),
+            "model": (rows, rows.synthesize("patients", epsilon=1, columns=["sex", "smoker"]).card.release),
+        }
+        return {name: make.bundle(project, id_) for name, (project, id_) in found.items()}

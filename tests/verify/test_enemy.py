@@ -158,7 +158,7 @@ def test_what_was_measured_before_and_is_stored_here_is_charged(projects):
         proof["shown"] = [{"columns": [[0, 0, "1/1"]], "cells": None}]
         (part,) = own["parts"]
         ((noisy,),), (law,) = part["noisy"], part["laws"]
-        far = importlib.import_module("shown").half_width(law, Fraction(1, 20))
+        (far,) = importlib.import_module("widths").half_widths(law, Fraction(1, 20))
         documents["data"]["tables"][0] |= {"rows": [[noisy]], "intervals": [[[noisy - far, noisy + far]]]}
         if not kept:
             del plan["payloads"][first.id]
@@ -418,8 +418,8 @@ def test_a_rho_is_compared_with_a_limit_by_its_conversion(tmp_path):
     assert opened(files)["proof"]["total"]["rho"] == "1/2"
     for epsilon, verdict in (("53/10", "proved"), ("26/5", "open"), ("1/2", "open")):
         limit = {"epsilon": epsilon, "delta": "1/500000", "delta_keys": "1/1000000"}
-        assert limited(files, spent="1/10", **limit) == verdict
-    assert limited(files, spent="1/10", delta="1/1000000", delta_keys="1/1000000") == "open"
+        assert limited(files, spent=epsilon, **limit) == verdict
+    assert limited(files, spent="50/1", delta="1/1000000", delta_keys="1/1000000") == "open"
 
 
 def test_the_conversion_is_the_one_that_the_ledger_uses():
@@ -431,7 +431,7 @@ def test_the_conversion_is_the_one_that_the_ledger_uses():
 
 
 def test_what_is_spent_is_no_less_than_this_release(tmp_path):
-    """Where losses are pure and nobody is left out; else somebody else may be the worst case, or rho the better."""
+    """Where all rows are asked for; else it may be about nobody, and stays open."""
     with state_in(tmp_path / "state"):
         project = clinic.make(tmp_path / "p", budget="{ epsilon = 50.0 }")
         texts = ("SELECT count(*) AS n FROM patients", "SELECT count(*) AS n FROM patients WHERE age > 30")
@@ -439,7 +439,24 @@ def test_what_is_spent_is_no_less_than_this_release(tmp_path):
     assert worst(everybody) == worst(some) == "proved"
     assert limited(everybody, spent="1/1") == "proved"
     assert limited(everybody, spent="999/1000") == "broken"
-    assert limited(some, spent="999/1000") == "proved"
+    assert limited(some, spent="999/1000") == "open"
+
+
+@pytest.mark.parametrize("accounting", ["either", "zcdp", "pure"])
+def test_nothing_spent_is_not_what_a_release_costs(accounting, tmp_path):
+    """By any accounting, of a count, of groups, of sums and quantiles, and of keys that were discovered."""
+    with state_in(tmp_path / "state"):
+        budget = "{ epsilon = 50.0, delta = 1e-4 }"
+        project = clinic.make(tmp_path / "p", budget=budget, extra=f'accounting = "{accounting}"')
+        grouped = "SELECT sex, {} AS n FROM patients GROUP BY sex"
+        texts = ["SELECT count(*) AS n FROM patients", "SELECT note, count(*) AS n FROM patients GROUP BY note"]
+        texts += [grouped.format(of) for of in ("count(*)", "sum(age)", "median(age)")]
+        asked = [make.bundle(project, project.sql(text).ask(epsilon=1).id) for text in texts]
+    assert {verdicts(files)["ledger"] for files in asked} == {"proved"}
+    for files in asked:
+        own = Fraction(opened(files)["plan"]["spent"])
+        assert limited(files, spent="0/1") == limited(files, spent="1/10000") == "broken"
+        assert limited(files, spent=f"{own.numerator}/{own.denominator}") == "proved"
 
 
 @pytest.mark.parametrize(

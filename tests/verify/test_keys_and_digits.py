@@ -1,11 +1,16 @@
 """Columns of keys and last digits: neither holds an exact number that is called proved; what Discreet makes is sound."""
 
 import importlib
+import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from discreet.bundle.verify import verify
+from discreet.mechanisms.gaussian import DiscreteGaussian
+from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.plan import formula
 from verify import world
 from verify.forger import forged, opened, rules
 from verify.forging import checker, verdicts
@@ -121,18 +126,60 @@ def test_nor_in_those_of_a_sum_of_decimals(tail, bundles):
     assert sums and verdicts(forged(bundles["persons: constant"], low))["numbers"] == "broken"
 
 
-def test_rounding_is_to_one_power_and_half_way_to_either_side():
-    def rounded(shown, exact, size):
-        checker()
-        return importlib.import_module("shown").rounded(shown, [Fraction(each) for each in exact], size)
+@pytest.fixture
+def widths():
+    checker()
+    return importlib.import_module("widths")
 
-    assert rounded([205], [205], 9) and rounded([200], [205], 10) and rounded([210], [205], 10)
-    assert not rounded([205.00000000002], [205], 9) and not rounded([220], [205], 10)
-    assert not rounded([204], [205], 1000) and not rounded([200, 206], [204, 206], 10)
-    assert not rounded([200], [205], 9) and not rounded([205], [205, 205], 9)
-    assert rounded([1.02], ["1.015"], 1) and rounded([1.01], ["1.015"], 1) and not rounded([1.02], ["1.014"], 1)
-    assert rounded([0.33], ["1/3"], 1) and not rounded([0.34], ["1/3"], 1)
-    large = 10**17 + 35
-    assert rounded([large + 5], [large], 10) and rounded([large - 5], [large], 10)
-    assert not rounded([large - 15], [large], 10) and not rounded([large + 1], [large], 10)
-    assert not rounded([large + 4], [large - 1], 10) and rounded([large - 5], [large - 1], 10)
+
+def test_half_widths_are_those_of_discreet(widths):
+    """Of either law, of all sizes, near and beyond where the tail is computed in another way."""
+    sizes = [Fraction(1, 7), Fraction(3, 4), Fraction(63, 1), Fraction(64, 1), Fraction(65, 1), Fraction(12345, 7)]
+    sizes += [Fraction(10**6), Fraction(10**12, 3), Fraction(10**15 + 1, 2)]
+    for doubt in (Fraction(1, 20), Fraction(1, 40)):
+        for size in sizes:
+            told = f"{size.numerator}/{size.denominator}"
+            gaussian = {"kind": "discrete-gaussian", "sigma2": told}
+            assert widths.half_widths(gaussian, doubt) == [DiscreteGaussian(sigma2=size).half_width(1 - doubt)]
+            if size <= 10**12:
+                laplace = {"kind": "discrete-laplace", "scale": told}
+                assert widths.half_widths(laplace, doubt) == [DiscreteLaplace(scale=size).half_width(1 - doubt)]
+
+
+def test_shown_numbers_are_those_of_discreet(widths):
+    """Rounding, ends and their floats, over many numbers and multiples: as `answers` computes them."""
+    for scale in (Fraction(1, 3), Fraction(29, 3), Fraction(100, 3), Fraction(4321)):
+        law = DiscreteLaplace(scale=scale)
+        told = {"kind": "discrete-laplace", "scale": f"{scale.numerator}/{scale.denominator}"}
+        noisy = np.array([*range(-60, 61), 12345, 99995, 10**9 + 5, -(10**6) - 5, 2**53 + 1])
+        far = law.half_width(Fraction(95, 100))
+        shown = formula.meaningful_whole(noisy, far).tolist()
+        assert widths.is_shown([(one, int(two), told) for one, two in zip(shown, noisy, strict=True)], Fraction(1))
+        for times in (Fraction(1, 100), Fraction(1, 8), Fraction(-1, 100), Fraction(3), Fraction(1, 3)):
+            of = formula.Arithmetic("*", formula.Number(times), formula.Cell(0))
+            low, high = formula.interval(of, [noisy], [law], Fraction(95, 100))
+            values = formula.meaningful_within(formula.evaluate(of, [noisy]), low, high).tolist()
+            assert widths.is_shown([(one, int(two), told) for one, two in zip(values, noisy, strict=True)], times)
+            for one, two, *ends in zip(values, noisy.tolist(), low.tolist(), high.tolist(), strict=True):
+                assert widths.is_interval(ends, one, widths.ends_of(two, far, times, None))
+
+
+def test_nothing_is_chosen_in_a_shown_number(widths):
+    """Two digits of the half width and no others; half way to the even side; ends to the last place."""
+    law = {"kind": "discrete-laplace", "scale": "100/1"}
+    (far,) = widths.half_widths(law, Fraction(1, 20))
+    assert 100 <= far < 1000
+    for shown, noisy in ((1230, 1225), (1250, 1245), (1225, 1225), (1224, 1225), (1200, 1225), (1220.0, 1225)):
+        assert widths.is_shown([(shown, noisy, law)], Fraction(1)) is False
+    assert widths.is_shown([(1220, 1225, law), (1240, 1235, law)], Fraction(1))
+    ends = widths.ends_of(1225, far, Fraction(1), None)
+    for low, high in ((0, 1), (1, 0), (-1, 0), (0.0, 0), (0.25, 0)):
+        assert not widths.is_interval([ends[0] + low, ends[1] + high], 1220, ends)
+    cents = Fraction(1, 100)
+    ends = widths.ends_of(1225, far, cents, None)
+    assert widths.is_interval(list(ends), 12.2, ends)
+    assert not widths.is_interval([math.nextafter(ends[0], 0), ends[1]], 12.2, ends)
+    assert widths.is_shown([(12.2, 1225, law)], cents) is not False
+    assert widths.is_shown([(12.3, 1225, law)], cents) is None  # half way: in which order, only the text says
+    for shown in (12.25, 12.4, 12, math.nextafter(12.2, 13)):
+        assert widths.is_shown([(shown, 1225, law)], cents) is False

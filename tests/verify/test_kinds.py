@@ -67,34 +67,6 @@ def test_a_batch(projects):
     assert len(json.loads(files["proof.json"])["shown"]) == 2
 
 
-@pytest.fixture(scope="module")
-def programs(projects):
-    """Bundles of what takes steps from a reservation."""
-    rows, persons, state = projects
-    with state_in(state):
-        found = {
-            "ranges": (rows, rows.ranges("patients", "age", epsilon=0.5).release),
-            "ranges of persons": (persons, persons.ranges("stays", "nights", epsilon=0.5).release),
-            "binary": (rows, rows.ranges("patients", "age", epsilon=0.25, strategy="binary").release),
-            "identity": (rows, rows.ranges("patients", "age", epsilon=0.25, strategy="identity", fresh=True).release),
-            "adaptive": (rows, rows.ranges("patients", "age", epsilon=0.25, strategy="adaptive", fresh=True).release),
-            "marginals": (rows, rows.marginals("patients", ["sex", "disease"], epsilon=0.5).release),
-        }
-        plan = persons.folder / "plan.toml"
-        plan.write_text('table = "visits"\nattributes = ["sex"]\n[hierarchy]\ncolumns = ["ward"]\n')
-        found |= {
-            "adaptive of persons": (persons, persons.ranges("stays", "nights", epsilon=1, strategy="adaptive").release),
-            "marginals of persons": (persons, persons.marginals("visits", ["ward", "weight"], epsilon=0.5).release),
-            "publication of persons": (persons, persons.publish(plan, epsilon=1).release),
-            "model of persons": (
-                persons,
-                persons.synthesize("visits", epsilon=1, columns=["sex", "town"]).card.release,
-            ),
-            "model": (rows, rows.synthesize("patients", epsilon=1, columns=["sex", "smoker"]).card.release),
-        }
-        return {name: make.bundle(project, id_) for name, (project, id_) in found.items()}
-
-
 @pytest.mark.parametrize("name", ["ranges", "ranges of persons", "binary", "identity"])
 def test_a_strategy_moves_by_its_columns(name, programs, tmp_path):
     files = programs[name]

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import math
 
 import pytest
 
@@ -101,6 +102,13 @@ def ends(value):
     return changed
 
 
+def last_place(documents):
+    """The lowest bit of every end of a sum of decimals."""
+    (table,) = documents["data"]["tables"]
+    for row in table["intervals"]:
+        row[-1] = [math.nextafter(row[-1][0], math.inf), row[-1][1]]
+
+
 def end_of_a_key(documents):
     (table,) = documents["data"]["tables"]
     table["intervals"][0][keys_in(table)[0]] = [163, 163]
@@ -173,6 +181,12 @@ LIES = {
     "a key of a join": ("persons: person join", key(lambda _: "Smith"), "numbers", "open"),
     "exact ends": ("rows: count", ends(lambda _: [163, 163]), "numbers", "broken"),
     "one exact end": ("persons: constant", ends(lambda told: [told[0] - 3, told[1]]), "numbers", "broken"),
+    "an end of one more": ("rows: count", ends(lambda told: [told[0] + 1, told[1]]), "numbers", "broken"),
+    "an end of one less": ("rows: histogram", ends(lambda told: [told[0], told[1] - 1]), "numbers", "broken"),
+    "digits in an end": ("rows: count", ends(lambda told: [told[0] + 0.163, told[1] + 0.4711]), "numbers", "broken"),
+    "an end as a float": ("rows: count", ends(lambda told: [float(told[0]), told[1]]), "numbers", "broken"),
+    "the last place of an end": ("persons: rollup", last_place, "numbers", "broken"),
+    "a low end of one found": ("rows: discovered", ends(lambda told: [told[0] + 1, told[1]]), "numbers", "broken"),
     "no ends": ("rows: histogram", ends(lambda _: None), "numbers", "broken"),
     "texts as ends": ("rows: count", ends(lambda _: ["exactly", "163"]), "numbers", "broken"),
     "ends of discovered numbers": ("rows: discovered", ends(lambda told: [told[0], told[1] + 5]), "numbers", "broken"),

@@ -131,6 +131,8 @@ PERSONS = {
     "having": "SELECT ward, sex, count(*) AS n FROM visits GROUP BY ward, sex HAVING count(*) > 9 ORDER BY n DESC LIMIT 3",
     "rollup": "SELECT ward, sex, count(*) AS n, sum(cost) AS s FROM visits GROUP BY ROLLUP (ward, sex)",
     "texts": "SELECT called, town, sex, count(*) AS n FROM visits GROUP BY called, town, sex ORDER BY n",
+    "two labels": "SELECT sex, count(*) AS n FROM visits WHERE cost > 2 GROUP BY lower(sex), sex",
+    "two labels shown": "SELECT lower(ward) AS l, ward, count(*) AS n FROM visits WHERE weight > 3 GROUP BY CUBE (l, ward)",
     "texts alone": "SELECT DISTINCT called, town FROM visits",
     "capitals": "SELECT upper(ward) AS w, count(*) AS n FROM visits WHERE cost > 1 GROUP BY w",
     "words": "SELECT CASE WHEN weight > 90 THEN 'heavy' ELSE 'light' END AS w, count(*) AS n FROM visits GROUP BY w",

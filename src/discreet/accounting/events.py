@@ -252,6 +252,8 @@ def from_data(data: object) -> Event:
         raise LedgerFault(f"not an event: {str(data)[:60]!r}")
     kind = data.get("kind")
     if kind == "together":
+        if set(data) != {"kind", "events"}:
+            raise LedgerFault("a together event that makes no sense")
         return Together(events=tuple(from_data(part) for part in data["events"]))
     if kind not in _KINDS:
         raise LedgerFault(f"unknown event kind {str(kind)[:40]!r}", hint="a newer Discreet wrote this ledger; upgrade")

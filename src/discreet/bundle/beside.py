@@ -97,9 +97,7 @@ def _compared(files: Files, plan: dict[str, Any], told: Manifest, content: Conte
         return _open(f"so it was at row {content.as_of} of the ledger; what is guaranteed has changed since")
     row = content.ledger["row"]
     more = "" if same else "; the words around the numbers are another Discreet's, and were not compared"
-    return Check(
-        name="ledger", holds=True, words=f"row {row} of the ledger holds this charge, and gives all of it{more}"
-    )
+    return Check(name="ledger", holds=True, words=f"row {row} of the ledger has this charge and the same answer{more}")
 
 
 def _strange(told: Sheet, own: Sheet) -> bool:

@@ -7,7 +7,7 @@ import json
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from discreet import __version__
 from discreet.bundle import manifest, naming, proof, sheet, yaml
@@ -57,12 +57,17 @@ def unsigned(content: Content) -> dict[str, bytes]:
     found = {
         **pages(content),
         "data.json": sheet.to_json(content.sheets, release=content.release, confidence=float(content.confidence)),
-        "plan.json": (json.dumps(plan, ensure_ascii=False, sort_keys=True, indent=1) + "\n").encode(),
+        "plan.json": plan_file(plan),
         proof.NAME: proof.written(proof.proof_of(plan, ledger=content.ledger, derivation=content.derivation)),
     }
     for name, each in named(content.sheets).items():
         found |= {f"{name}.csv": sheet.to_csv(each), f"{name}.parquet": sheet.to_parquet(each)}
     return found
+
+
+def plan_file(plan: Mapping[str, Any]) -> bytes:
+    """The file of a plan."""
+    return (json.dumps(plan, ensure_ascii=False, sort_keys=True, indent=1) + "\n").encode()
 
 
 def pages(content: Content) -> dict[str, bytes]:

@@ -67,7 +67,7 @@ def _answer(derivation: Mapping[str, Any], payloads: Mapping[str, str]) -> str:
             _step_of_answer(step, derivation["question"]["top"])
             if step["kind"] in ("threshold", "top-k"):
                 _check_keys(stored[step["part"]], step["event"])
-    return "every event is noise of its law on numbers that one unit moves so far"
+    return "every event has enough noise for the declared unit"
 
 
 def _step_of_answer(step: Mapping[str, Any], top: int | None) -> None:
@@ -79,7 +79,7 @@ def _step_of_answer(step: Mapping[str, Any], top: int | None) -> None:
             if law["kind"] != f"discrete-{event['kind']}" or event.get(size) != law.get(size):
                 raise Differs("an event is noise of another law than the one that was drawn from")
             if not moved or event[moved] != step[moved]:
-                raise Differs("an event is noise on numbers that one unit moves further than it says")
+                raise Differs("an event has too little noise for the declared unit")
         case "quantile":
             rates = [events.from_data(part) for part in event.get("events", ())]
             first = rates[0] if rates else None
@@ -168,8 +168,8 @@ def _network(
         raise Differs("a network of another unit than the declared one")
     chosen = int(steps[0]["chosen"]) if "limit" in asked["shares"] else None
     if list(taken) != expected(stored, event, chosen=chosen):
-        raise Differs("an event is noise on numbers that one unit moves further than it says")
-    return f"every event is noise on numbers that one {unit} moves so far"
+        raise Differs("an event has too little noise for the declared unit")
+    return f"every event has enough noise for one {unit}"
 
 
 def parts_of(event: Event) -> tuple[Event, ...]:

@@ -56,7 +56,7 @@ def page_of(
         f"{f'<ul>{notes}</ul>' if notes else ''}\n{parts}\n"
         "<p>Numbers carry noise and describe the declared table. An interval speaks of the added noise alone, not of "
         "what limits and bounds left out, of sampling, or of how the data were collected. "
-        f"{DASH}: too few rows to tell. Grey: below the noise, treat as unknown. "
+        f"{DASH}: not shown, the noise is too large. Grey: below the noise, treat as unknown. "
         "<code>discreet release verify</code> checks this bundle.</p></main></body></html>\n"
     )
 

@@ -19,11 +19,14 @@ from discreet.accounting.guarantee import Guarantee
 from discreet.bundle.claims import event_of, loss_of
 from discreet.bundle.report import Check
 from discreet.bundle.reread import schema_of
+from discreet.engines.header import KNOWN_KINDS
 from discreet.schema.unit_naming import KINDS, differ, naming_of
 
 _STEP = {"table", "person", "through", "on", "ends", KINDS}
 _VERSION = {"version", "population", "declared"}
 _LEDGER = {"ledger", "row", "commitment", "as_of"}
+
+_KIND = re.compile(r"[a-z_]{0,30}", re.ASCII)
 
 #: By how much two ways to convert rho may differ.
 _CLOSE = Fraction(999, 1000)
@@ -78,6 +81,8 @@ def _way(table: str, told: Mapping[str, Any]) -> bool:
     steps, declared = told.get("persons", []), naming_of(table, told["declared"], {})
     if set(told) - {"persons"} != _VERSION or any(set(step) - _STEP for step in steps):
         raise _Fails("a version of a table has other parts than it has")
+    for step in steps:
+        _check_kinds(step)
     if not steps:
         return not declared
     if differ(declared, steps[:1]):
@@ -88,6 +93,19 @@ def _way(table: str, told: Mapping[str, Any]) -> bool:
     if last.get("through") is not None and len(steps) > 1:
         raise _Fails("the way from a table to its persons ends at nobody")
     return last.get("through") is None
+
+
+def _check_kinds(step: Mapping[str, Any]) -> None:
+    """What the columns hold that identify people: a word for each."""
+    names = [*step.get("ends", ()), *step.get("person", ()), *step.get("on", ())]
+    kinds = step.get(KINDS, ["text"] * len(names))  # an older version has none
+    if not isinstance(kinds, list) or len(kinds) != len(names):
+        raise _Fails("another number of kinds than there are columns that identify people")
+    for kind in kinds:
+        if not isinstance(kind, str) or not _KIND.fullmatch(kind):
+            raise _Fails(f"a column that identifies people holds {str(kind)[:40]!r}, which is no kind")
+        if kind not in KNOWN_KINDS:
+            raise _Open(f"a column that identifies people has a type that is not known here: {kind}")
 
 
 def _limit(plan: Mapping[str, Any], ledger: Mapping[str, Any]) -> str:

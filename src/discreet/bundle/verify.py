@@ -24,12 +24,13 @@ from typing import TYPE_CHECKING, Any
 
 from discreet import __version__, exact
 from discreet.accounting import events
-from discreet.bundle import card, manifest, page, proof, reread, sheet, yaml
+from discreet.bundle import card, make, manifest, page, proof, reread, sheet, yaml
 from discreet.bundle.beside import beside
 from discreet.bundle.claims import claims_of, event_of
 from discreet.bundle.make import Files, named, pages
 from discreet.bundle.manifest import Manifest, Signed
 from discreet.bundle.measured import measured_sheets, sheets_besides
+from discreet.bundle.members import UnknownMember, check_members
 from discreet.bundle.noise import noise_of
 from discreet.bundle.reading import read_files
 from discreet.bundle.report import Check, Report, plain
@@ -105,6 +106,10 @@ def _inside(files: Files, told: Manifest, project: Project | None) -> list[Check
         event = _event(plan)
         if event is None:
             return [Check(name="cost", holds=False, words="the event is not one that Discreet wrote")]
+        if why := _strange(files["plan.json"], plan):
+            same = told.discreet == __version__
+            words = why if same else f"not checked: {why}, and this is Discreet {__version__}"
+            return [Check(name="cost", holds=False if same else None, words=plain(words))]
         found = [_cost(plan, event, told), *_standing(plan, told)]
         found += [*([_proof(files, plan, told)] if told.format > 1 else []), _noise(plan, told)]
         found += [_data(files, plan, told), _card(files, plan, told)]
@@ -115,6 +120,19 @@ def _inside(files: Files, told: Manifest, project: Project | None) -> list[Check
         raise
     except _STRANGE:  # signed, and yet no bundle: somebody else's program made it
         return [Check(name="cost", holds=False, words="the plan is not one that Discreet wrote")]
+
+
+def _strange(content: bytes, plan: dict[str, Any]) -> str:
+    """What a plan holds that nobody reads; nothing where it holds nothing else."""
+    try:
+        check_members(plan)
+    except UnknownMember as problem:
+        return str(problem)
+    except LedgerFault as problem:
+        return problem.reason
+    if content != make.plan_file(plan):  # spaces, and names that come twice
+        return "plan.json is not written as Discreet writes it"
+    return ""
 
 
 def _event(plan: dict[str, Any]) -> events.Event | None:
@@ -173,7 +191,7 @@ def _cost(plan: dict[str, Any], event: events.Event, told: Manifest) -> Check:
     own = stored.get("event")
     if wanted != dict(told.claims) or wanted["release"] != told.release or (own and own != plan["event"]):
         return Check(name="cost", holds=False, words="the claims do not follow from what was done")
-    return Check(name="cost", holds=True, words=f"{wanted['variant']}, computed anew from what was done")
+    return Check(name="cost", holds=True, words=f"{wanted['variant']}, recomputed from the events")
 
 
 def _proof(files: Files, plan: dict[str, Any], told: Manifest) -> Check:
@@ -183,10 +201,10 @@ def _proof(files: Files, plan: dict[str, Any], told: Manifest) -> Check:
     try:
         wanted = proof.written(proof.proof_of(plan, ledger=told.ledger, derivation=_derivation(plan)))
     except _STRANGE:
-        return Check(name="proof", holds=False, words="no proof follows from the plan")
+        return Check(name="proof", holds=False, words="no proof can be derived from this plan")
     if files.get(proof.NAME) != wanted:
-        return Check(name="proof", holds=False, words="the proof is not the one that follows from the plan")
-    return Check(name="proof", holds=True, words="it says what follows from the plan")
+        return Check(name="proof", holds=False, words="proof.json does not follow from the plan")
+    return Check(name="proof", holds=True, words="proof.json follows from the plan")
 
 
 def _noise(plan: dict[str, Any], told: Manifest) -> Check:
@@ -223,6 +241,9 @@ def _data(files: Files, plan: dict[str, Any], told: Manifest) -> Check:
         pictured = _FILES - {"chart.svg"} if plan["kind"] == "model" else _FILES
         if strange := sorted(set(files) - tables - pictured):
             return Check(name="data", holds=False, words=plain(f"no bundle of this kind has {', '.join(strange[:5])}"))
+        told_as = float(exact.read(plan["confidence"]))
+        if files["data.json"] != sheet.to_json(sheets, release=plan["release"], confidence=told_as):
+            return Check(name="data", holds=False, words="data.json holds something beside its tables")
         for name, each in named(sheets).items():
             if sheet.to_csv(each) != files[f"{name}.csv"]:
                 return Check(name="data", holds=False, words=f"{name}.csv does not hold what data.json holds")
@@ -289,9 +310,12 @@ def _card(files: Files, plan: dict[str, Any], told: Manifest) -> Check:
     if told.discreet != __version__ or (plan["publics"] and plan["kind"] == "answer"):  # then the data stay open, too
         return Check(name="card", holds=True, words=f"{words}; they were not made anew")
     try:
-        made = pages(retold(plan, sheet.from_json(files["data.json"]), told.ledger))
+        content = retold(plan, sheet.from_json(files["data.json"]), told.ledger)
+        made, anew = pages(content), content.to_plan() | {"steps": plan.get("steps", [])}
     except _STRANGE:
         return Check(name="card", holds=False, words="no cards follow from the plan")
+    if other := sorted(name for name in plan if plan[name] != anew.get(name)):
+        return Check(name="card", holds=False, words=f"the plan tells what does not follow: {', '.join(other)}")
     if other := [name for name in _PAGES if files.get(name) != made.get(name)]:
         return Check(name="card", holds=False, words=f"not what follows from plan and data: {', '.join(other)}")
     return Check(name="card", holds=True, words=f"{words}; cards and chart follow from plan and data")

@@ -134,6 +134,6 @@ def edited_warning(places: str, table: str) -> str:
     """That totals of a new version must not be published by another table of places than those of the last."""
     return (
         f"{places!r} has changed since exact totals of {table!r} were published by it. Exact totals by the new "
-        f"{places!r}, beside those by the old one, can tell where one person belongs: publish noisy ones, or undo the "
+        f"{places!r}, beside those by the old one, can reveal where one person lives: publish noisy ones, or undo the "
         "change"
     )

@@ -20,6 +20,9 @@ _KINDS = {
     "bytes": ("binary", "large_binary", "fixed_size_binary", "bytea", "blob"),
 }
 
+#: Every kind that columns hold by which people are identified, as far as it is known. Others are their own types.
+KNOWN_KINDS = frozenset(_KINDS) | {"uuid", "hugeint", "time"}
+
 
 def kind_of_type(type_: str) -> str:
     """The kind of values that a column of a type holds: the same on every engine. An unknown type is its own kind.

@@ -170,7 +170,7 @@ def test_the_owner_is_warned_of_edited_places_at_refresh(tmp_path, capsys):
     code, _, notes = say(capsys, tmp_path, "refresh", "people")
     assert code == 0
     assert "note: 'places' has changed since exact totals of 'people' were published by it." in notes
-    assert "can tell where one person belongs" in notes
+    assert "can reveal where one person lives" in notes
     (tmp_path / "places.csv").unlink()
     assert discreet.open(tmp_path).edited_places("people") == ["places"]
 

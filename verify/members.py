@@ -1,0 +1,245 @@
+"""Which members the objects of a plan have: an unknown one is broken, since nobody would say what stands in it.
+
+A member that an older Discreet did not write may be missing here; what needs it says so. Texts for people (the
+question, sentences, notes) are texts, and are not read.
+"""
+
+import re
+from typing import Any
+
+from measured import LAWS, PARTS, STRATEGIES, closed, loss, numbers
+from relation import Broken, Node, Open, listed, whole
+
+PLAN = {
+    "release", "kind", "question", "text", "table", "version", "privacy_unit", "unit_changes", "day", "event",
+    "explanation", "guarantee", "spent", "doubled", "invariants", "as_of", "confidence", "schemas", "payloads",
+    "warnings", "publics", "steps", "about",
+}  # fmt: skip
+LIMIT = {"epsilon", "delta", "delta_keys", "accounting"}
+TEXTS = ("name", "description", "intended_use", "region", "sector", "publication_date", "sources", "justification")
+LISTS = ("curators", "registry_authors")
+TABLE = {
+    "budget", "accounting", "person", "rows_per_person", "rows_per_person_measured", "public", "population", "columns",
+    "invariants", "ends", "directed",
+}  # fmt: skip
+ORDERED = {"type", "low", "high", "bins", "edges", "constant", "measured"}
+COLUMNS = {
+    "integer": ORDERED,
+    "decimal": ORDERED | {"step"},
+    "date": ORDERED,
+    "timestamp": ORDERED,
+    "boolean": {"type", "closed", "constant"},
+    "category": {"type", "values", "other", "closed", "constant", "measured"},
+    "text": {"type", "constant"},
+}
+#: What columns hold that people are identified by. A source may have types of its own, which are their own kinds.
+KINDS = {
+    "text",
+    "integer",
+    "decimal",
+    "float",
+    "date",
+    "timestamp",
+    "boolean",
+    "bytes",
+    "uuid",
+    "hugeint",
+    "time",
+    "inet",
+}
+MEASUREMENT = {"id", "text", "parts", "event", "also"}
+BESIDE = {"public", "counted", "counted_version"}  # the tables beside that of a network's edges
+PAYLOADS = {
+    "answer": MEASUREMENT,
+    "bounds": MEASUREMENT,
+    "ranges": {
+        "kind", "column", "edges", "only", "name", "adaptive", "strategy", "mean_variance", "law", "words",
+        "expected_rmse",
+    },
+    "marginals": {"kind", "columns", "parts", "shares"},
+    "publish": {"kind", "levels", "called"},
+    "model": {"kind", "model", "steps"},
+    "comparison": {"kind", "steps"},
+    "graph": {"kind", "statistics", "unit", "shape"} | BESIDE,
+    "graph model": {"kind", "unit", "recipe", "notes"} | BESIDE,
+}  # fmt: skip
+INSIDE = {  # objects inside those
+    "called": {"numbers", "columns", "labels", "codes"},
+    "shape": {"statistics", "unit", "directed", "shares", "nodes", "limit", "counted", "by", "labels"},
+    "recipe": {"unit", "shares", "by", "labels", "sizes", "limit"},
+}
+#: The parts of which a network's shares are.
+SHARES = {
+    "limit", "persons", "nodes", "edges", "degrees", "out_degrees", "in_degrees", "mixing", "by_block", "triangles",
+    "triangles_width", "wedges", "wedges_width",
+}  # fmt: skip
+#: Every kind of expression and condition.
+NODES = {
+    "column", "null", "whole", "plus", "times", "over", "remainder", "absolute", "least", "greatest", "first", "choose",
+    "lookup", "part", "start", "length", "like", "lower", "upper", "trim", "substr", "test", "every", "some",
+}  # fmt: skip
+
+
+def texts(told: Any, what: str) -> None:
+    if not isinstance(told, list) or not all(type(each) is str for each in told):
+        raise Broken(f"{what} is no list of texts")
+
+
+def check_plan(plan: Node) -> None:
+    """The members of plan.json, but for what its payloads are."""
+    closed(plan, PLAN, "the plan")
+    closed(plan["guarantee"], LIMIT, "the limit")
+    closed(plan["about"], {*TEXTS, *LISTS}, "what people say about it")
+    for name in ("explanation", "invariants", "warnings", "unit_changes"):
+        texts(plan.get(name, []), f"{name} of the plan")
+    for name in LISTS:
+        texts(plan["about"].get(name, []), name)
+    own = [plan["about"].get(name, "") for name in TEXTS] + [
+        plan[name] for name in ("text", "release", "kind", "table")
+    ]
+    if any(type(each) is not str for each in own) or not re.fullmatch(r"\d{4}-\d\d-\d\d", plan["day"], re.ASCII):
+        raise Broken("a text or a day that is none")
+    if plan["confidence"] != "19/20" or not re.fullmatch("[a-z0-9-]{1,40}", plan["release"]):
+        raise Broken("a confidence or a name of a release that there is not")
+    if type(plan["publics"]) is not bool:
+        raise Broken("whether it reads public tables is not said by true or false")
+    for step in plan["steps"]:
+        closed(step, {"number", "of", "event"}, "a step")
+        if not re.fullmatch("[0-9a-f]{64}", step["of"]):
+            raise Broken("what a step measured is not there by its digest")
+        loss(step["event"])
+    for table, told in plan["schemas"].items():
+        check_version(table, told)
+
+
+def check_version(table: str, told: Node) -> None:
+    """A version of a table, and what is declared of it."""
+    closed(told, {"version", "population", "declared", "persons"}, f"the version of {table}")
+    declared = told["declared"]
+    closed(declared, TABLE, f"the declaration of {table}")
+    closed(declared.get("budget", {}), LIMIT, f"the budget of {table}")
+    texts(declared.get("invariants", []), f"the exact totals of {table}")
+    if isinstance(declared.get("person"), dict):
+        closed(declared["person"], {"through", "on"}, f"the persons of {table}")
+    for name, column in declared.get("columns", {}).items():
+        closed(column, COLUMNS[column["type"]], f"the column {name} of {table}")
+        lists = [column.get(each, []) for each in ("values", "edges")]
+        alone = [each for part, each in column.items() if part not in ("values", "edges")]
+        if any(type(each) in (dict, list) for each in [*alone, *lists[0], *lists[1]]):
+            raise Broken(f"the column {name} of {table} holds something that is no single value")
+    for step in told.get("persons", []):
+        closed(step, {"table", "person", "through", "on", "ends", "kinds"}, f"the persons of {table}")
+        check_kinds(table, step)
+
+
+def check_kinds(table: str, step: Node) -> None:
+    """Of each column that identifies people, what it holds: one word of those that sources have."""
+    if "kinds" not in step:  # an older version
+        return
+    names = [*listed(step.get("ends", [])), *listed(step.get("person", [])), *listed(step.get("on", []))]
+    texts(step["kinds"], f"what the columns hold by which {table} identifies people")
+    if len(step["kinds"]) != len(names):
+        raise Broken(f"another number of kinds than there are columns by which {table} identifies people")
+    if strange := sorted(set(step["kinds"]) - KINDS):
+        if not all(re.fullmatch("[a-z_]{0,30}", each) for each in strange):
+            raise Broken(f"a column by which {table} identifies people holds {strange[0]!r}, which is no kind")
+        raise Open(f"a type that it does not know, by which {table} identifies people: {strange[0]}")
+
+
+def check_payload(kind: str, told: Node) -> None:
+    """What is stored under the release itself. Parts and laws of an answer are looked at where they are derived."""
+    if kind not in PAYLOADS:
+        raise Open(f"a release of a kind that it does not know: {kind}")
+    closed(told, PAYLOADS[kind], "what is stored")
+    for name, known in INSIDE.items():
+        if told.get(name) is not None:
+            closed(told[name], known, f"{name} of what is stored")
+            for part in told[name].keys() - {"shares", "codes"}:
+                no_objects(told[name][part])
+            check_step(told[name].get("codes", []))
+            closed(told[name].get("shares", {}), SHARES, f"the shares of {name}")
+    if "law" in told:
+        check_law(told["law"])
+    for name in told.keys() - {*INSIDE, "law", "strategy", "event", "parts"}:
+        no_objects(told[name])
+    for name in ("kind", "column", "name", "words", "unit", "model", "id", "text"):
+        if type(told.get(name, "")) is not str:
+            raise Broken(f"{name} of what is stored is no text")
+    if kind == "ranges":
+        check_strategy(told["strategy"])
+    if kind == "bounds":
+        check_measurement(told)
+
+
+def no_objects(told: Any) -> None:
+    """A single value, or lists of such."""
+    if isinstance(told, dict):
+        raise Broken(f"an object where none is, with the member {next(iter(told), '')!r}")
+    for each in told if isinstance(told, list) else ():
+        no_objects(each)
+
+
+def check_measurement(told: Node) -> None:
+    closed(told, MEASUREMENT, "a measurement")
+    for part in told["parts"]:
+        closed(part, PARTS[part["kind"]], "a part of a measurement")
+        for law in [*part.get("laws", []), *([part["law"]] if part.get("law") is not None else [])]:
+            check_law(law)
+
+
+def check_law(told: Node) -> None:
+    closed(told, LAWS.get(told["kind"], set(told)), "a law")
+
+
+def check_strategy(told: Any) -> None:
+    """A strategy, whole."""
+    closed(told, STRATEGIES.get(told["kind"], set(told)), "a strategy")
+    for part in [*told.get("parts", []), *told.get("factors", []), *([told["inner"]] if "inner" in told else [])]:
+        check_strategy(part)
+
+
+def check_step(told: Any) -> None:
+    """What a step of a program drew: numbers, packed numbers, a choice or discovered keys."""
+    if isinstance(told, list):
+        for each in told:
+            check_step(each)
+    elif not isinstance(told, dict):
+        whole(told)
+    elif "data" in told:
+        numbers(told)
+    elif "parts" in told:
+        check_measurement(told)
+    else:
+        closed(told, {"noisy", "beside"} if "noisy" in told else {"chosen"}, "what a step drew")
+        check_step(told.get("noisy", told.get("chosen", [])))
+        if told.get("beside") is not None:
+            check_strategy(told["beside"])
+
+
+def check_question(told: Node) -> None:
+    """The members of a question, and of every node of its relation, its expressions and conditions."""
+    check_relation(told["plan"])
+    for name in ("sets", "keys", "statistics", "quantiles"):
+        check_nodes(told[name])
+
+
+def check_relation(told: Node) -> None:
+    """A part of a relation; which parts it has is looked at where it is derived."""
+    for name, each in told.items():
+        if name == "of" or (name == "person" and isinstance(each, dict)):
+            check_relation(each)
+        else:
+            check_nodes(each)
+
+
+def check_nodes(told: Any) -> None:
+    """Every object is one node: one name, with its arguments."""
+    if isinstance(told, list):
+        for each in told:
+            check_nodes(each)
+    elif isinstance(told, dict):
+        if strange := sorted(set(told) - NODES):
+            raise Broken(f"a question has an unknown member {strange[0]!r}")
+        if len(told) != 1:
+            raise Broken("a part of a question that is two things at once")
+        check_nodes(next(iter(told.values())))

@@ -1,0 +1,167 @@
+"""How wide noise is, and how a noisy number and its interval are shown: recomputed, so that nobody chooses any of it.
+
+A shown number is the noisy one times a multiple, rounded to two digits of its half width at 95%. The ends of its
+interval lie a half width at the stated confidence away. Both are recomputed as they were computed: whole numbers in
+whole numbers, others in the same IEEE operations. What is left open is said where it is.
+"""
+
+import math
+from decimal import Context, Decimal
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from measured import logarithm, power, ratio, text
+from relation import Broken, Open
+
+#: At which a number's digits are chosen, whatever confidence its interval is told at.
+DIGITS_AT = Fraction(5, 100)
+#: Tails are computed to more than 50 digits here, and by Discreet to more than 30: where both ends of this lie on one
+#: side of the doubt there is one half width, and where they do not, two.
+TINY = Decimal("1e-30")
+EXACT = Context(prec=90, Emin=-(10**9), Emax=10**9)
+PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899862803482534")
+#: Discreet sums the tail of a discrete Gaussian of a smaller variance, and bounds that of others by erfc.
+SUMMED, MOST_VARIANCE, MOST_SQUARE = 64, 10**26, 60
+
+
+def half_widths(law: dict[str, Any], doubt: Fraction) -> list[int]:
+    """The smallest width that noise leaves with no more than this doubt: one, or two where digits do not tell."""
+    return _half_widths(law["kind"], text(law.get("scale", law.get("sigma2"))).strip('"'), doubt)
+
+
+@lru_cache(maxsize=4096)
+def _half_widths(kind: str, size: str, doubt: Fraction) -> list[int]:
+    if not 0 < doubt < 1:
+        raise Broken("a confidence that there is not")
+    if kind == "discrete-laplace":  # P(|X| > q) = 2 r^(q + 1) / (1 + r) with r = e^(-1 / scale)
+        scale, found = ratio(size), set()
+        for up in (False, True):
+            far = scale * logarithm(2 / (doubt * (1 + power(-1 / scale, up=not up))), up=up)
+            found.add(max(0, math.ceil(far) - 1))
+        return sorted(found)
+    sigma2 = ratio(size)
+    if not 0 < sigma2 <= MOST_VARIANCE or doubt < Fraction(1, 10**20):
+        raise Open("noise or a confidence of a size that it does not compute widths for")
+    root = math.sqrt(2 * float(sigma2))
+    low, high = 0, 1 + math.ceil(22 * root)
+    while low < high:  # about there
+        middle = (low + high) // 2
+        low, high = (low, middle) if math.erfc((middle + 0.5) / root) <= float(doubt) else (middle + 1, high)
+    most = EXACT.divide(Decimal(doubt.numerator), Decimal(doubt.denominator))
+    return sorted({_first(sigma2, low, EXACT.multiply(most, 1 + sign * TINY)) for sign in (-1, 1)})
+
+
+def _first(sigma2: Fraction, guess: int, most: Decimal) -> int:
+    while guess > 0 and tail(sigma2, guess - 1) <= most:
+        guess -= 1
+    while tail(sigma2, guess) > most:
+        guess += 1
+    return guess
+
+
+@lru_cache(maxsize=4096)
+def tail(sigma2: Fraction, width: int) -> Decimal:
+    """P(|X| > width) of a discrete Gaussian, as far as Discreet certifies it: of a larger variance by erfc."""
+    if sigma2 >= SUMMED:
+        return erfc((width + Fraction(1, 2)) ** 2 / (2 * sigma2))
+    masses = [minus_exp(k * k / (2 * sigma2)) for k in range(width + 60 + 25 * math.isqrt(int(sigma2) + 1))]
+    beyond = 2 * sum(masses[width + 1 :], Decimal(0))
+    return EXACT.divide(beyond, 1 + 2 * sum(masses[1:], Decimal(0)))
+
+
+def minus_exp(value: Fraction) -> Decimal:
+    near = EXACT.divide(Decimal(value.numerator), Decimal(value.denominator))
+    return EXACT.exp(-near) if near < 10**6 else Decimal(0)
+
+
+def erfc(square: Fraction) -> Decimal:
+    """erfc of the root of a number: 1 - 2 / sqrt(pi) x e^(-x^2) (1 + 2x^2 / 3 + (2x^2)^2 / (3 5) + ...)."""
+    if square > MOST_SQUARE:
+        return Decimal(0)  # below 1e-27, and no doubt is
+    twice = EXACT.divide(Decimal(2 * square.numerator), Decimal(square.denominator))
+    term = total = odd = Decimal(1)
+    while term > Decimal("1e-85") or odd < 2 * twice:
+        odd += 2
+        term = EXACT.divide(EXACT.multiply(term, twice), odd)
+        total = EXACT.add(total, term)
+    root = EXACT.sqrt(EXACT.divide(2 * twice, PI))
+    return 1 - EXACT.multiply(EXACT.multiply(root, minus_exp(square)), total)
+
+
+def ends_of(noisy: int, far: int, times: Fraction, threshold: int | None) -> tuple[Any, Any] | None:
+    """The interval of a noisy number times a multiple; of one that was shown by a threshold it begins at 1, mostly."""
+    if threshold is not None:
+        if times <= 0:
+            return None
+        low, high = noisy - far if noisy > threshold + far else 1, noisy + far
+        return (low, high) if times == 1 else (float(low * times), float(high * times))
+    if times == 1:
+        return noisy - far, noisy + far
+    middle, size = 0.0 + float(times) * float(noisy), abs(float(times)) * float(far)
+    return middle - size, middle + size
+
+
+def is_interval(told: Any, shown: Any, wanted: tuple[Any, Any] | None) -> bool:
+    """Whether an interval is this one. It always holds the number: where the noise is nothing beside the last digit of
+    a float, and the number was computed in another order, the number itself is the end."""
+    if told is None or wanted is None:
+        return told is wanted
+    own = [(end, min(end, shown)) if turn == 0 else (end, max(end, shown)) for turn, end in enumerate(wanted)]
+    return len(told) == 2 and all(repr(end) in map(repr, each) for end, each in zip(told, own, strict=True))
+
+
+def is_shown(told: list[tuple[Any, int, Any]], times: Fraction) -> bool | None:
+    """Whether numbers are noisy ones times a multiple, with the digits that their noise leaves meaningful.
+
+    `told`: shown numbers, noisy ones and their laws. A multiple is computed in floats, in an order that only the text
+    of the question says: all rows in one of these two, or else None, if no number is off by more than four last places.
+    """
+    if times == 1:
+        return all(type(shown) is int and shown in whole_numbers(noisy, law) for shown, noisy, law in told)
+    if not all(type(shown) is float for shown, _, _ in told):
+        return False
+    product = [0.0 + float(times) * float(noisy) for _, noisy, _ in told]
+    nearest = [float(times * noisy) for _, noisy, _ in told]
+    for values in (product, nearest):
+        pairs = zip(told, values, strict=True)
+        if all(repr(shown) in floats(value, noisy, law, times) for (shown, noisy, law), value in pairs):
+            return True
+    for shown, noisy, law in told:
+        middle = float(times * noisy)
+        near = [middle + turn * math.ulp(middle) for turn in range(-4, 5)]
+        if not any(repr(shown) in floats(each, noisy, law, times) for each in near):
+            return False
+    return None
+
+
+def whole_numbers(noisy: int, law: dict[str, Any]) -> set[int]:
+    """A noisy number to two digits of its half width; what lies half way goes to the even side."""
+    units = {10 ** max(0, len(str(far)) - 2) for far in half_widths(law, DIGITS_AT)}
+    return {round(Fraction(noisy, unit)) * unit for unit in units}
+
+
+def floats(value: float, noisy: int, law: dict[str, Any], times: Fraction) -> set[str]:
+    """A value to two digits of half of what lies between its ends, as text; where they are one, as it is.
+
+    There is one, but where the logarithm of that half is a whole number but for the last places of a float, in which
+    the logarithms of two machines may differ.
+    """
+    found = set()
+    for far in half_widths(law, DIGITS_AT):
+        middle, size = 0.0 + float(times) * float(noisy), abs(float(times)) * float(far)
+        low, high = min(middle - size, value), max(middle + size, value)
+        if high == low:
+            found.add(repr(value + 0.0))
+            continue
+        log = math.log10((high - low) / 2)
+        for power_ in {math.floor(log - 4 * math.ulp(log)), math.floor(log + 4 * math.ulp(log))}:
+            found.add(repr(min(max(digits(value, 1 - power_), low), high) + 0.0))
+    return found
+
+
+def digits(value: float, places: int) -> float:
+    """A float rounded to so many decimals, as Discreet does it; negative ones are tens, hundreds."""
+    if places < 0:
+        return float(round(value / 10.0**-places)) * 10.0**-places
+    return float(round(value * 10.0**places)) / 10.0**places if places <= 300 else value
