@@ -70,6 +70,7 @@ def test_a_book_among_many_edges():
     assert triangles(graph) == 0
 
 
+@pytest.mark.deep
 def test_a_hundred_thousand_nodes_take_seconds():
     rng = np.random.default_rng(1)
     weight = np.minimum(rng.pareto(1.5, 100_000) + 1, 500).cumsum()
