@@ -15,6 +15,7 @@ from engines.persons_tables import File
 from engines.spark import server as spark
 from laws.constructs import EXPRESSIONS, POSITIONS
 from laws.test_errors_tell_nothing import BAD, DECLARED, GOOD, MARKS, NAMES, outcome
+from tiers import size
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -72,7 +73,9 @@ def texts(ground, project):
     """Questions in which every accepted construct is summed, counted, met in a condition and a key."""
     if ground.name == "postgres":
         for form in ("aggregate", "count", "key"):
-            yield from (POSITIONS[form].format(each, each) for each in accepted(project, POSITIONS[form]))
+            # Each of them is asked once in the fast tier, too: in engines/postgres/test_hostile.
+            found = accepted(project, POSITIONS[form])[:: size(5, 1)]
+            yield from (POSITIONS[form].format(each, each) for each in found)
         return
     for form, told in (
         ("aggregate", "sum({0})"),
