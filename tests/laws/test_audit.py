@@ -34,8 +34,9 @@ from tiers import size
 #: A bound is wrong with this probability.
 DOUBT = 3e-8
 #: Groups: the values of `age`, or of `few`, and NULL. Quantiles are slow to draw: at 3,500 noise that is too small
-#: passes once in two thousand runs of other bits. With the fewer of the fast tier noise is seen that is 1.5 times too small.
-GROUPS, FEW = 10_000, size(1_200, 3_500)
+#: passes once in two thousand runs of other bits. With the fewer of the fast tier noise that is 1.5 times too small
+#: is seen, but for once in 800,000 runs.
+GROUPS, FEW = 10_000, size(1_600, 3_500)
 DRAWS = 2 * GROUPS
 TOO_SMALL = Fraction(5, 4)
 EPSILONS = [Fraction(1), Fraction(3)]
@@ -277,7 +278,7 @@ def test_quantiles(epsilon):
     one, two = (choice.probabilities(scores(line, 0))[0] for line in lines)
     stated = math.log(one[1] / two[0])
     assert stated <= 2 * rows * choice.epsilon, "each of the rows goes, and comes again"
-    assert 0.7 * stated < least(found) <= stated
+    assert size(0.6, 0.7) * stated < least(found) <= stated  # seven deviations or more above the lower end
     assert least(weakened(found, size(Fraction(3, 2), TOO_SMALL))) > stated
 
 
