@@ -1,4 +1,4 @@
-"""kill -9 anywhere between a question and its answer, through every layer: ninety times, at length three hundred."""
+"""kill -9 anywhere between a question and its answer, through every layer: a dozen times, ninety in the deep tier."""
 
 from __future__ import annotations
 
