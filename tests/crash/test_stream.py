@@ -26,26 +26,28 @@ STREAMER = Path(__file__).with_name("streamer.py")
 STEPS, LIMIT = 2, 2
 
 
-def project(folder: Path, *, steps: int = STEPS, newcomers: int = 1) -> int:
-    """A stream of as many steps, and the data that arrives at each; the number of rows that it must count in all.
+def project(folder: Path, *, steps: int = STEPS, newcomers: int = 1) -> list[int]:
+    """A stream of as many steps, and the data that arrives at each; how many rows it must count at each.
 
     At each step there are some persons more.
     """
     folder.mkdir(parents=True)
     made = plain(make(folder, {}, budget="{ epsilon = 5 }"))
     most: dict[str, int] = {}
+    counted: list[int] = []
     for step in range(1, steps + 1):
         rows = {f"p{number}": random.randint(0, 3) for number in range(12 + newcomers * step)}
         most = {person: max(rows.get(person, 0), most.get(person, 0)) for person in {*rows, *most}}
+        counted.append(sum(min(LIMIT, count) for count in most.values()) - sum(counted))
         with (folder / f"data-{step}.csv").open("w", newline="") as stream:
             writer = csv.writer(stream)
             writer.writerow(["id", "email", "ward"])
             writer.writerows([person, "e", "north"] for person, count in rows.items() for _ in range(count))
     verbs.stream(made, "visits", "daily", epsilon=1, horizon=steps + 1, contributions=LIMIT)
-    return sum(min(LIMIT, count) for count in most.values())
+    return counted
 
 
-def problems(folder: Path, outcome: Outcome, expected: int, *, steps: int = STEPS) -> list[str]:
+def problems(folder: Path, outcome: Outcome, expected: list[int], *, steps: int = STEPS) -> list[str]:
     """Everything that a crash must never leave behind."""
     found = [f"a life failed: {fault.splitlines()[-1]}" for fault in outcome.faults]
     opened = discreet.open(folder)
@@ -58,7 +60,7 @@ def problems(folder: Path, outcome: Outcome, expected: int, *, steps: int = STEP
         if json.loads(shown) != rows.get(int(step)):
             found.append(f"step {step} was shown, and is another now")
     try:
-        counted = sum(state(opened, stream).exact_steps)
+        counted = list(state(opened, stream).exact_steps)
     except DiscreetError as problem:
         return [*found, str(problem)]
     if counted != expected:
