@@ -228,6 +228,10 @@ BUGS = {
 }  # fmt: skip
 
 
+#: Whether it was seen to stand without a bug: once is enough for all.
+_stands = []
+
+
 @pytest.mark.parametrize("bug", BUGS)
 def test_bugs_on_the_way(folder, monkeypatch, bug):
     shop = replace(SHOP, orders=SHOP.orders.with_rows((*SHOP.orders.rows, ("1", 2, "e"))))
@@ -238,7 +242,9 @@ def test_bugs_on_the_way(folder, monkeypatch, bug):
         assert found == declared(MEMORY, items, folder, path=path)
         left(DUCKDB, folder, shop, found[1])
 
-    check()
+    if not _stands:
+        check()
+        _stands.append(True)
     connect = duckdb_engine._connect
     monkeypatch.setattr(
         duckdb_engine, "_connect", lambda folders, **how: Rewriting(connect(folders, **how), *BUGS[bug])

@@ -15,6 +15,7 @@ from engines.persons_tables import File
 from engines.spark import server as spark
 from laws.constructs import EXPRESSIONS, POSITIONS
 from laws.test_errors_tell_nothing import BAD, DECLARED, GOOD, MARKS, NAMES, outcome
+from tiers import size
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -59,7 +60,7 @@ def clinics(kept, monkeypatch):
 def accepted(project, form):
     """The constructs that are asked: a refusal is the reader's, and no engine hears of it."""
     found = []
-    for expression in EXPRESSIONS:
+    for expression in EXPRESSIONS[:: size(5, 1)]:  # in PostgreSQL all are asked once: see engines/postgres/test_hostile
         try:
             project.sql(form.format(expression, expression))
             found.append(expression)

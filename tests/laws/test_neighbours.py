@@ -95,7 +95,7 @@ def files(world):
 @pytest.mark.parametrize("part", [part if part in SUITE else pytest.param(part, marks=pytest.mark.fuzz) for part in range(20)])  # fmt: skip
 def test_neighbours(tmp_path, engine, part):
     """About 600 pairs in the deep tier, with those below; `./do fuzz` asks of fifty thousand."""
-    seen = run(tmp_path, engine, pairs=175, seed=part)
+    seen = run(tmp_path, engine, pairs=size(100, 175), seed=part)
     assert seen["inside"] and seen["outside"] and seen["refused"] < seen["asked"], seen
 
 

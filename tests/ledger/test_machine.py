@@ -221,7 +221,7 @@ def test_the_ledger_in_postgres_does_what_the_model_does_for_long(postgres: str)
 
 @pytest.mark.timeout(600)
 def test_the_ledger_does_what_the_model_does():
-    run_state_machine_as_test(LedgerMachine, settings=work(size(15, 60)))
+    run_state_machine_as_test(LedgerMachine, settings=work(size(10, 60)))
 
 
 @pytest.mark.fuzz

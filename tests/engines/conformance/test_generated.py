@@ -23,7 +23,7 @@ from engines.conformance.agreeing import Declaration, agree
 from engines.conformance.grounds import typed
 from engines.persons_tables import File
 from engines.tables import questions, tables
-from tiers import examples
+from tiers import size
 
 
 def declaration(rows):
@@ -59,7 +59,7 @@ def _coded(places, ground, schema, cells):
 
 
 @given(data=st.data(), table=tables())
-@settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=size(6, 40), deadline=None, suppress_health_check=list(HealthCheck))
 def test_small_tables(reference, quick_ground, data, table):
     small(reference, quick_ground, data, table)
 

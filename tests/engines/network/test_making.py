@@ -211,12 +211,18 @@ BUGS = {
 TRIED = [(str(number * number % 11), str(number % 7)) for number in range(40)]
 
 
+#: Whether it was seen to stand without a bug: once is enough for all.
+_stands = []
+
+
 @pytest.mark.parametrize("bug", BUGS)
 def test_a_planted_bug_is_caught(folder, monkeypatch, bug):
     network = of_rows([*TRIED, ("1", "1"), ("", "2"), ("2", ""), ("", "")])
     forgotten = [tag("4")]
     good = declared(MEMORY, network, folder, forgotten=forgotten)
-    assert declared(DUCKDB, network, folder, forgotten=forgotten) == good
+    if not _stands:
+        assert declared(DUCKDB, network, folder, forgotten=forgotten) == good
+        _stands.append(True)
     connect = duckdb_engine._connect
     monkeypatch.setattr(duckdb_engine, "_connect", lambda *how, **more: Changed(connect(*how, **more), *BUGS[bug]))
     assert differs(network, folder, forgotten, good)

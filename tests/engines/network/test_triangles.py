@@ -44,7 +44,7 @@ def test_random_graphs_in_blocks(block, directed, monkeypatch):
     """Also directed: an edge and the one back are one edge here."""
     monkeypatch.setattr(counting, "_BLOCK", block)
     rng = np.random.default_rng(block)
-    for _ in range(60):
+    for _ in range(size(15, 60)):
         nodes, chance = int(rng.integers(1, 40)), rng.random()
         edges = [edge for edge in pairs(nodes, directed=directed) if rng.random() < chance]
         assert counted(exact_graph(edges, nodes, directed=directed)) == dense(edges, nodes)
@@ -70,6 +70,7 @@ def test_a_book_among_many_edges():
     assert triangles(graph) == 0
 
 
+@pytest.mark.deep
 def test_a_hundred_thousand_nodes_take_seconds():
     rng = np.random.default_rng(1)
     weight = np.minimum(rng.pareto(1.5, 100_000) + 1, 500).cumsum()
