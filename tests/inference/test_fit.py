@@ -52,6 +52,7 @@ def check_mirror_descent(seed):
         assert found.project(each.attributes) / 100 == pytest.approx(reference / 100, abs=1e-6)
 
 
+@pytest.mark.deep  # in the fast tier: the conditions below, and the fits of others in test_oracle
 @pytest.mark.parametrize("seed", [1])
 def test_the_optimum_is_that_of_slow_mirror_descent(seed):
     """One, with masks, that knows nothing of conditions: that those hold is asked of six optima below."""
@@ -64,7 +65,7 @@ def test_more_optima_are_those_of_slow_mirror_descent(seed):
     check_mirror_descent(seed)
 
 
-#: In the fast tier those with and without masks; the first is fitted above too.
+#: In the fast tier those with no mask, with one and with two.
 OPTIMA = [pytest.param(seed, marks=() if seed in (1, 2, 3) else pytest.mark.deep) for seed in range(6)]
 
 

@@ -33,6 +33,7 @@ def test_the_lectures_class():
     assert "3,005 has 202" in story and "201 of 3,004" in story
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("tale", differencing.TALES)
 def test_a_large_epsilon_protects_nobody(tale):
     """The attack itself works against Discreet, in every tale: it is the noise that stops it."""

@@ -176,7 +176,7 @@ def test_small_quadratic_programs() -> None:
             assert np.abs(slope[found > 0.0]).max(initial=0.0) < hair
 
 
-@pytest.fixture(scope="module", params=[1, 4])
+@pytest.fixture(scope="module", params=[1, pytest.param(4, marks=pytest.mark.deep)])
 def log(request: pytest.FixtureRequest) -> tuple[Known, np.ndarray]:
     regions, people = QuestionLog(request.param).regions(600), People(10_000, request.param)
     exact = np.array([people.count(region) for region in regions], dtype=float)
