@@ -39,7 +39,7 @@ def times_held(entries, law, groups, times):
 def test_assortativity_of_many_groups_where_it_begins_to_be_told(monkeypatch, beyond, times):
     """Uneven ones that keep to themselves, with few edges: where a ratio leans farthest to one side.
 
-    By 250 times too it is seen where 8 of 10 hold.
+    By 250 times too it is seen where 7 of 10 hold.
     """
     simulated(monkeypatch, 600)
     groups, law = 20, DiscreteLaplace(scale=Fraction(12))
