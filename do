@@ -32,8 +32,8 @@ PEER_S = 600
 
 JOBS = {
     "demo": "the tour, on generated data, in a temporary folder",
-    "test": "lint, types, import contracts, then every test (arguments go to pytest)",
-    "check": "ruff, mypy strict, import-linter",
+    "test": "lint, types, import contracts, then the fast tests (--deep: all, full size); other words go to pytest",
+    "check": "ruff, mypy strict, import-linter, names",
     "bench": "./do bench NAME, or all: figures, beside peers in environments of their own (--quick: about ten minutes)",
     "peer": "./do peer NAME: make the environment of one peer of the benchmarks",
     "fuzz": "the long fuzzers (DISCREET_FUZZ=N multiplies their work)",
@@ -123,18 +123,24 @@ def stale(stamp: Path, path: Path) -> bool:
 def check(python: Path) -> None:
     call(python, "-m", "ruff", "check", ".")
     call(python, "-m", "ruff", "format", "--check", ".")
-    call(python, "-m", "mypy")
-    call(BIN / "lint-imports", "--no-cache")
+    for words in slow_checks(python):
+        call(*words)
+
+
+def slow_checks(python: Path) -> list[list[str | Path]]:
+    """Types, import contracts, and names that mean more than one thing."""
+    return [[python, "-m", "mypy"], [BIN / "lint-imports", "--no-cache"], [python, ROOT / "checks" / "names.py"]]
 
 
 def test_all(python: Path) -> None:
-    """What is quick to check first; then every test, and the types beside them: mypy keeps one core busy for long."""
+    """What is quick to check first; then the tests, and the types beside them: mypy keeps one core busy for long."""
     call(python, "-m", "ruff", "check", ".")
     call(python, "-m", "ruff", "format", "--check", ".")
     programs()
     with tempfile.TemporaryFile("w+") as told:
-        slow = [[python, "-m", "mypy"], [BIN / "lint-imports", "--no-cache"]]
-        beside = [subprocess.Popen(list(map(str, words)), cwd=ROOT, stdout=told, stderr=told) for words in slow]
+        beside = [
+            subprocess.Popen(list(map(str, words)), cwd=ROOT, stdout=told, stderr=told) for words in slow_checks(python)
+        ]
         with quick_folder():
             tested = subprocess.run([str(python), *PYTEST], cwd=ROOT).returncode
         checked = max(each.wait() for each in beside)
@@ -278,6 +284,9 @@ def main() -> None:
     elif job == "check":
         check(python)
     elif job == "test":
+        if "--deep" in rest:
+            rest.remove("--deep")
+            os.environ["DISCREET_DEEP"] = "1"  # tests/tiers.py
         if not rest:
             test_all(python)
             return

@@ -18,17 +18,22 @@ from hypothesis import settings
 
 from discreet.engines import writing
 from order import Scheduling, place
+from tiers import DEEP, examples, mark_deep_cases, named
 
-settings.register_profile("suite", derandomize=True, deadline=None)
+settings.register_profile("suite", derandomize=True, deadline=None, max_examples=examples(100))
 settings.register_profile("fuzz", deadline=None, print_blob=True)
 
 
 def pytest_configure(config):
     settings.load_profile("fuzz" if config.option.markexpr == "fuzz" else "suite")
+    if not config.option.markexpr and not named(config.args):
+        config.option.markexpr = "not fuzz" if DEEP else "not fuzz and (fast or not deep)"
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     """Long files first; what stands in one file stays in its order."""
+    mark_deep_cases(items)
     items.sort(key=lambda item: place(item.nodeid.partition("::")[0]))
 
 

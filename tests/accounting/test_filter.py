@@ -13,6 +13,7 @@ from discreet.accounting.guarantee import Guarantee, Limits
 from discreet.accounting.region import Allowed, Box, Region
 from discreet.errors import UsageError
 from discreet.exact import EPSILON_UNITS, UNBOUNDED
+from tiers import examples
 
 WHOLE = Region.whole()
 MALE = Region((Box({"sex": Allowed.of([1])}),))
@@ -82,7 +83,7 @@ costs = st.builds(
 charges = st.lists(st.tuples(st.sampled_from(REGIONS), costs), min_size=1, max_size=8)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(charges, st.none() | st.integers(0, 12), st.none() | st.integers(0, 12))
 def test_one_segment_follows_the_definition(asked, pure, rho):
     limits = Limits(pure=pure, rho=rho, delta_keys=0)
@@ -110,7 +111,7 @@ def within(history, record, limits):
     return (limits.pure is not None and pure <= limits.pure) or (limits.rho is not None and rho <= limits.rho)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.lists(st.tuples(st.sampled_from(["a", "b"]), st.sampled_from(REGIONS), costs), min_size=1, max_size=8))
 def test_two_segments_need_one_arm_for_the_sum_of_maxima(asked):
     limits = Limits(pure=10, rho=10, delta_keys=0)

@@ -18,6 +18,7 @@ from discreet.accounting import overlap, relaxation, search
 from discreet.accounting.overlap import Bound, Overlap
 from discreet.accounting.region import NOT_NULL, ONLY_NULL, Allowed, Box, Region, hull
 from discreet.exact import UNBOUNDED
+from tiers import size
 
 MANY = 10**6
 
@@ -102,11 +103,11 @@ def check_dense(seed: int) -> int:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_small_worlds(seed):
-    check_many(seed, 150)
+    check_many(seed, size(30, 150))
 
 
 def test_dense_worlds():
-    assert max(check_dense(seed) for seed in range(6)) > 10
+    assert max(check_dense(seed) for seed in range(size(3, 6))) > 10
 
 
 @pytest.mark.fuzz
@@ -214,7 +215,7 @@ MUTANTS = {
 
 
 def check_hard() -> None:
-    check_many(1, 150)
+    check_many(1, size(40, 150))
     check_dense(0)
 
 
@@ -408,7 +409,7 @@ def test_a_union_of_too_many_pieces_is_only_ever_widened(monkeypatch):
     monkeypatch.setattr(grids, "MOST_PIECES", 3)
     worlds = SmallWorlds(9)
     widened = 0
-    for _ in range(200):
+    for _ in range(size(60, 200)):
         world = worlds.world()
         most = min(UNBOUNDED, max(world.loads("pure"), default=0))
         bound = history(world.charges).largest(world.question, arm="pure", nodes=MANY)
@@ -432,7 +433,7 @@ def test_an_unbounded_loss_ends_the_pure_arm_for_those_it_touches_alone():
 def test_losses_too_large_for_64_bits_stay_safe():
     """Sums beyond 2^62 are counted in coarser units: brackets and verdicts hold, exactness may not."""
     worlds, source, coarse = SmallWorlds(21), random.Random(21), 0
-    for _ in range(150):
+    for _ in range(size(60, 150)):
         world = worlds.world()
         huge = tuple(
             Charge(region=charge.region, pure=source.randrange(UNBOUNDED), rho=source.randrange(UNBOUNDED))
@@ -452,7 +453,7 @@ def test_losses_too_large_for_64_bits_stay_safe():
         assert not (verdict.within and over)
         assert (verdict.witness is None) or over
         assert verdict.within or limit < most + 13 * 2**8 or most >= UNBOUNDED
-    assert coarse > 20
+    assert coarse > size(8, 20)
 
 
 # Larger histories.
@@ -506,7 +507,7 @@ for number, charge in enumerate(Clinic(7, skew=0.2).charges(150)):
 def test_the_same_answers_whatever_the_hash_seed():
     tests = Path(__file__).resolve().parent.parent
     told = set()
-    for seed in ("0", "1", "20261115"):
+    for seed in size(("0", "1"), ("0", "1", "20261115")):
         environment = os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": str(tests)}
         run = subprocess.run(
             [sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True

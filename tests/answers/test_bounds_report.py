@@ -15,6 +15,7 @@ from discreet.errors import UsageError
 from discreet.measurement import Measurement, NoisyCells
 from discreet.mechanisms.laplace import DiscreteLaplace
 from noise.source import FixedBits
+from tiers import size
 
 
 def measured(counts, edges, epsilon, bits):
@@ -76,7 +77,7 @@ def misses(counts, epsilon, draws):
 def test_intervals_hold_the_share_that_is_left_out(name, epsilon):
     """Two decimals of a guess told 0.16% to 24.6% in five runs, where it was 11.3%."""
     counts = SHAPES[name](np.random.default_rng(5))
-    assert max(misses(counts, epsilon, range(8))) <= 1  # the noise is fixed
+    assert max(misses(counts, epsilon, range(size(4, 8)))) <= 1  # the noise is fixed
 
 
 @pytest.mark.fuzz
@@ -128,18 +129,19 @@ def test_advice_is_good_where_it_is_given():
     for name in ("one or a hundred", "even", "lognormal", "days of a year"):
         counts = SHAPES[name](np.random.default_rng(7))
         best = min(error(counts, limit) for limit in COMPARED)
-        for bits in range(3):
+        for bits in range(size(1, 3)):
             advice = report(counts, "2", bits=bits).best
             assert advice is None or error(counts, advice.rows) <= 1.5 * best
     assert report(np.full(3000, 365), "2").best is not None
     assert all(
-        report(SHAPES["lognormal"](np.random.default_rng(7)), "0.05", bits=bits).best is None for bits in range(3)
+        report(SHAPES["lognormal"](np.random.default_rng(7)), "0.05", bits=bits).best is None
+        for bits in range(size(1, 3))
     )
 
 
 def test_empty_buckets_far_up_do_not_count():
     """Twenty-odd of them, each with noise: one person taken for real would own more rows than all others."""
-    for bits in range(20):
+    for bits in range(size(6, 20)):
         found = report(np.full(1000, 3), "0.1", bits=bits)
         assert max(bucket.low for bucket in found.buckets if bucket.seen) == 2
         assert [limit.rows for limit in found.limits] == [1, 2, 5, 20]

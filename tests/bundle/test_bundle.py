@@ -32,6 +32,7 @@ from discreet.bundle.verify import verify
 from discreet.errors import LedgerFault, UsageError
 from discreet.release import ReleaseColumn
 from discreet.synth.kept import keep
+from tiers import size
 
 SQL = "SELECT disease, count(*) AS n, avg(age) AS a FROM patients GROUP BY disease"
 FILES = {
@@ -102,9 +103,9 @@ def test_every_changed_byte_is_seen(made, tmp_path):
     """A byte in every file, at many places: flipped, taken out, put in."""
     files, chance = made[2], random.Random(9)
     for name, content in files.items():
-        places = {0, len(content) - 1, *chance.sample(range(len(content)), 12)}
+        places = {0, len(content) - 1, *chance.sample(range(len(content)), size(4, 12))}
         if name == "manifest.json":
-            places |= {place for place in range(len(content)) if place % 3 == 0}
+            places |= {place for place in range(len(content)) if place % size(15, 3) == 0}
         for place in sorted(places):
             flipped = bytes([content[place] ^ (1 << chance.randrange(8))])
             for part in (flipped, b"", content[place : place + 1] * 2):

@@ -1,14 +1,16 @@
 """`discreet attack auditing`."""
 
 from clinic import run, say
+from tiers import size
 
 
 def test_it_runs_on_generated_secrets(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("discreet.lab.auditing.attacking.SIZES", (8, 12))
+    many = size(20, 50)
+    monkeypatch.setattr("discreet.lab.auditing.attacking.SIZES", size((6, 8), (8, 12)))
     plot = tmp_path / "picture.svg"
-    words = ("attack", "auditing", "--n", "50", "--queries", "80", "--plot", str(plot))
+    words = ("attack", "auditing", "--n", str(many), "--queries", "80", "--plot", str(plot))
     code, told, _ = run(capsys, tmp_path, *words)
-    assert code == 0 and told["success"] > 0.95 and told["details"]["sums"]["answered"] == 49
+    assert code == 0 and told["success"] > 0.95 and told["details"]["sums"]["answered"] == many - 1
     assert plot.read_text().startswith("<svg")
 
 

@@ -47,6 +47,7 @@ def test_people_may_be_called_what_their_records_are(files, tmp_path, capsys):
     assert code == 0 and found["n"] == 80 and found["success"] == 1
 
 
+@pytest.mark.deep  # tests/lab/test_ratings.py attacks it too
 def test_on_the_generated_service(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("discreet.lab.worlds.ratings.make", demos.service)
     code, told, _ = say(capsys, tmp_path, "attack", "ratings", "--known", "4", "--wrong", "0", "--targets", "50")

@@ -125,7 +125,7 @@ def test_people_see_tables(project, tmp_path, capsys):
         (("visits", "sex", "--order", "0", "--epsilon", "1"), "order", 2),
         (("visits", "sex", "--weight", "sex=none", "--epsilon", "1"), "weight", 2),
         (("visits", "sex", "--objective", "best", "--epsilon", "1"), "mean or max", 2),
-        (("visits", "sex", "--csv", "visits.csv", "--epsilon", "1"), "cannot take", 2),
+        (("visits", "sex", "--csv", "visits.csv", "--epsilon", "1"), "cannot be written to", 2),
         (("visits", "sex", "--epsilon", "21"), "remaining", 4),
     ],
 )

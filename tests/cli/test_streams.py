@@ -236,6 +236,7 @@ def test_a_disk_that_fills_up_after_the_charge_says_how_to_have_it_again(capsys,
     assert code == 2 and "stored, but could not be written" in err and "is free" in err
 
 
+@pytest.mark.deep  # every verb is above, and the tour in test_bad_input
 def test_the_tour_is_shown_in_every_encoding(monkeypatch, tmp_path):
     code, out = printed(monkeypatch, "ascii", tmp_path, "demo")
     assert code == 0 and b"+/-" in out and b"That is all" in out

@@ -269,6 +269,7 @@ def test_what_is_chosen_reaches_the_attack():
     assert found["allowed"] == found["bound"] == pytest.approx(best_under(2 * 0.5)) and not found["falls_too"]
 
 
+@pytest.mark.deep  # the attack itself is in tests/lab/test_census_noised.py
 def test_the_census_is_attacked_with_noise_too():
     found = trial.run("census", {})
     assert found["success"] == 1 and found["protected"] < 0.05 and found["allowed"] is None

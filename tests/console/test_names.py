@@ -71,6 +71,7 @@ PAGES = [route for route in table() if route.method == "GET" and not route.api a
 PLAIN = sorted({route.path for route in PAGES if "{" not in route.path})
 
 
+@pytest.mark.thin(10)
 @pytest.mark.parametrize("path", PLAIN)
 def test_every_page_has_a_csv(clinic, path):
     stem = "/index" if path == "/" else path

@@ -227,6 +227,7 @@ def test_the_same_form_from_our_page_reaches_everything(reached, visitors):
     assert {reached_as(response) for response in by_header} == {"owner"}
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize(
     "host", ["evil.example", "127.0.0.1:8000.evil.example", "127.0.0.1", "127.0.0.1:9000", "", "localhost:8000@evil"]
 )

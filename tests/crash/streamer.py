@@ -12,7 +12,11 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import pandas  # noqa: F401 - pyarrow imports it at its first use: once by the nursery, not by each life
+import pyarrow.dataset  # noqa: F401
+
 import discreet.api
+import discreet.engines.memory_persons
 from crash.harness import say
 from discreet.curator import Curator
 from discreet.engines import counted, stored

@@ -17,11 +17,12 @@ from crash.harness import Life, Outcome, torture
 from crash.spender import POINTS
 from discreet.ledger.ledger import Ledger
 from ledger.ledgers import guarantee, make
+from tiers import size
 
 SPENDER = Path(__file__).with_name("spender.py")
 
 #: Kills on one ledger: so few that opening it never takes longer than living.
-LIVES = 50
+LIVES = size(20, 50)
 
 
 def budget(path: Path, epsilon: str = "6") -> None:
@@ -68,7 +69,7 @@ def folders(tmp_path: Path) -> Iterator[tuple[Path, Path]]:
 
 
 @pytest.mark.timeout(180)
-def test_a_hundred_kills(folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch):
+def test_kills_at_any_time(folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch):
     kill(folders, monkeypatch, ledgers=2)
 
 
@@ -95,7 +96,7 @@ def kill(folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, *, ledgers
             charged += len(ledger.state.charges)
     print(f"{killed} kills, {charged} charges, {said} answers said, {cpu_s:.1f} CPU s")
     assert killed == ledgers * LIVES
-    assert said > 10
+    assert said > killed // 10
 
 
 @pytest.mark.timeout(180)

@@ -31,6 +31,7 @@ from discreet.ledger import repair
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.where import Address
 from ledger.ledgers import guarantee, make
+from tiers import size
 
 HERE = Path(__file__).parent
 THREADS = 32
@@ -142,14 +143,15 @@ def test_a_hundred_races(postgres: str, tmp_path: Path, monkeypatch: pytest.Monk
 @pytest.mark.timeout(180)
 def test_curators_killed_at_every_step_and_at_any_time(postgres: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Alone, and with eight threads that share a commit: an anchor that is many rows behind is no fault."""
+    shared, kills = list(POINTS)[:: size(3, 1)], size(4, 12)
     with schema(postgres) as address:
         monkeypatch.setenv("DISCREET_STATE", str(tmp_path / "state"))
         make(address, guarantee(90, 0, "pure")).close()
         lives = [Life(arguments=[address.url, f"die={point}"]) for point in POINTS]
-        lives += [Life(arguments=[address.url, f"die={point}", "threads=8"]) for point in POINTS]
-        lives += [Life(arguments=[address.url, "threads=8"], delay_s=random.uniform(0, 0.3)) for _ in range(12)]
+        lives += [Life(arguments=[address.url, f"die={point}", "threads=8"]) for point in shared]
+        lives += [Life(arguments=[address.url, "threads=8"], delay_s=random.uniform(0, 0.3)) for _ in range(kills)]
         outcome = torture_lives(SPENDER, lives, environment={})
-        assert outcome.codes == [9] * 2 * len(POINTS) + [-signal.SIGKILL] * 12
+        assert outcome.codes == [9] * len([*POINTS, *shared]) + [-signal.SIGKILL] * kills
         assert left_behind(address, outcome) == []
         print(f"{len(lives)} deaths, {len(outcome.lines)} answers, {outcome.cpu_s:.1f} CPU s")
 
@@ -224,7 +226,7 @@ def torture(
 @pytest.mark.skipif("DISCREET_TEST_POSTGRES" in os.environ, reason="kills a server of its own")
 @pytest.mark.timeout(240)
 def test_a_server_killed_under_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    torture(tmp_path, 2, Fraction(8), monkeypatch)
+    torture(tmp_path, size(1, 2), Fraction(size(4, 8)), monkeypatch)
 
 
 @pytest.mark.fuzz

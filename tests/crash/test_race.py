@@ -22,31 +22,19 @@ LIMIT = Fraction(2)  # 200 charges of 0.01
 
 def race(path: Path, *mutants: str) -> tuple[list[str], list[str]]:
     """Start them, let them go together; return the ids they were given and what went wrong with them."""
-    environment = {**os.environ, "PYTHONPATH": IMPORTS}
-    racers = [
-        subprocess.Popen(
-            [sys.executable, str(RACER), str(path), str(THREADS), *mutants],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=environment,
-        )
-        for _ in range(PROCESSES)
-    ]
-    for racer in racers:
-        assert racer.stdout is not None
-        assert racer.stdout.readline() == "ready\n"
-    ids, errors = [], []
-    for racer in racers:
-        assert racer.stdin is not None
-        racer.stdin.write("go\n")
-        racer.stdin.flush()
-    for racer in racers:
-        said, wrong = racer.communicate(timeout=100)
-        ids += said.split()
-        errors += [line for line in wrong.splitlines() if "Error" in line or "Fault" in line or "Tampered" in line]
-    return ids, errors
+    racers = subprocess.Popen(
+        [sys.executable, str(RACER), str(path), str(THREADS), f"processes={PROCESSES}", *mutants],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": IMPORTS},
+    )
+    assert racers.stdout is not None
+    assert racers.stdout.readline() == "ready\n"
+    said, wrong = racers.communicate("go\n", timeout=100)
+    errors = [line for line in wrong.splitlines() if "Error" in line or "Fault" in line or "Tampered" in line]
+    return said.split(), errors
 
 
 def problems(path: Path, ids: list[str], errors: list[str]) -> list[str]:

@@ -16,32 +16,38 @@ import pytest
 
 import discreet
 from crash.harness import Life, Outcome, torture
-from crash.streamer import POINTS, plain
+from crash.streamer import MUTANTS, POINTS, plain
 from discreet.errors import DiscreetError
 from discreet.tables.stream import verbs
 from tables.stream.visits import make, state
+from tiers import size
 
 STREAMER = Path(__file__).with_name("streamer.py")
 STEPS, LIMIT = 2, 2
 
 
-def project(folder: Path, *, steps: int = STEPS) -> int:
-    """A stream of as many steps, and the data that arrives at each; the number of rows that it must count in all."""
+def project(folder: Path, *, steps: int = STEPS, newcomers: int = 1) -> list[int]:
+    """A stream of as many steps, and the data that arrives at each; how many rows it must count at each.
+
+    At each step there are some persons more.
+    """
     folder.mkdir(parents=True)
     made = plain(make(folder, {}, budget="{ epsilon = 5 }"))
     most: dict[str, int] = {}
+    counted: list[int] = []
     for step in range(1, steps + 1):
-        rows = {f"p{number}": random.randint(0, 3) for number in range(12 + step)}
+        rows = {f"p{number}": random.randint(0, 3) for number in range(12 + newcomers * step)}
         most = {person: max(rows.get(person, 0), most.get(person, 0)) for person in {*rows, *most}}
+        counted.append(sum(min(LIMIT, count) for count in most.values()) - sum(counted))
         with (folder / f"data-{step}.csv").open("w", newline="") as stream:
             writer = csv.writer(stream)
             writer.writerow(["id", "email", "ward"])
             writer.writerows([person, "e", "north"] for person, count in rows.items() for _ in range(count))
     verbs.stream(made, "visits", "daily", epsilon=1, horizon=steps + 1, contributions=LIMIT)
-    return sum(min(LIMIT, count) for count in most.values())
+    return counted
 
 
-def problems(folder: Path, outcome: Outcome, expected: int, *, steps: int = STEPS) -> list[str]:
+def problems(folder: Path, outcome: Outcome, expected: list[int], *, steps: int = STEPS) -> list[str]:
     """Everything that a crash must never leave behind."""
     found = [f"a life failed: {fault.splitlines()[-1]}" for fault in outcome.faults]
     opened = discreet.open(folder)
@@ -54,7 +60,7 @@ def problems(folder: Path, outcome: Outcome, expected: int, *, steps: int = STEP
         if json.loads(shown) != rows.get(int(step)):
             found.append(f"step {step} was shown, and is another now")
     try:
-        counted = sum(state(opened, stream).exact_steps)
+        counted = list(state(opened, stream).exact_steps)
     except DiscreetError as problem:
         return [*found, str(problem)]
     if counted != expected:
@@ -76,7 +82,21 @@ def memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 @pytest.mark.timeout(180)
+def test_death_at_one_write_after_the_other(memory: Path):
+    """One stream, whose every life but the last leaves at another point: what one of them spoils the last one shows."""
+    folder, steps = memory / "own", 2 * len(POINTS)
+    expected = project(folder, steps=steps, newcomers=4)
+    lives = [Life(arguments=[str(folder), str(steps), f"die={point}"]) for point in POINTS]
+    lives.append(Life(arguments=[str(folder), str(steps)]))
+    outcome = torture(STREAMER, lives, environment={}, timeout_s=170)
+    assert outcome.codes == [9] * len(POINTS) + [0]
+    assert problems(folder, outcome, expected, steps=steps) == []
+
+
+@pytest.mark.deep
+@pytest.mark.timeout(180)
 def test_death_between_every_two_writes_of_a_step(memory: Path):
+    """As above, with a stream for each point."""
     folders = {point: memory / str(number) for number, point in enumerate(POINTS)}
     expected, lives = {}, []
     for point, folder in folders.items():
@@ -97,7 +117,7 @@ def test_kills_at_any_time(memory: Path):
     expected = project(folder, steps=steps)
     lives = [
         Life(arguments=[str(folder), str(steps)], delay_s=random.uniform(0, 0.1), from_birth=turn % 5 == 0)
-        for turn in range(20)
+        for turn in range(size(10, 20))
     ]
     lives.append(Life(arguments=[str(folder), str(steps)]))
     outcome = torture(STREAMER, lives, environment={}, timeout_s=170)
@@ -106,14 +126,15 @@ def test_kills_at_any_time(memory: Path):
     assert problems(folder, outcome, expected, steps=steps) == []
 
 
-@pytest.mark.parametrize("mutant", ["state_after_row", "old_state"])
-def test_mutants_are_caught(memory: Path, mutant: str):
-    folder = memory / "own"
-    expected = project(folder)
-    lives = [
-        Life(arguments=[str(folder), str(STEPS), f"mutant={mutant}", "die=after the row"]),
-        Life(arguments=[str(folder), str(STEPS), f"mutant={mutant}"]),
-    ]
+def test_mutants_are_caught(memory: Path):
+    expected, lives = {}, []
+    for mutant in MUTANTS:
+        expected[mutant] = project(memory / mutant)
+        arguments = [str(memory / mutant), str(STEPS), f"mutant={mutant}"]
+        lives += [Life(arguments=[*arguments, "die=after the row"]), Life(arguments=arguments)]
     outcome = torture(STREAMER, lives, environment={})
-    assert outcome.codes[0] == 9
-    assert problems(folder, outcome, expected) != []
+    assert outcome.codes[::2] == [9] * len(MUTANTS)
+    for number, mutant in enumerate(MUTANTS):
+        said = outcome.said[2 * number : 2 * number + 2]
+        own = Outcome(codes=[], said=said, faults=[], cpu_s=0)
+        assert problems(memory / mutant, own, expected[mutant]) != [], mutant

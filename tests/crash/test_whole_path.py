@@ -1,4 +1,4 @@
-"""kill -9 anywhere between a question and its answer, through every layer: ninety times, at length three hundred."""
+"""kill -9 anywhere between a question and its answer, through every layer: a dozen times, ninety in the deep tier."""
 
 from __future__ import annotations
 
@@ -13,11 +13,17 @@ import discreet
 from clinic import make
 from crash.harness import Life, torture
 from discreet.measurement import Measurement
+from tiers import size
 
 ANALYST = Path(__file__).with_name("analyst.py")
 
-#: One that runs out, one that does not, and one with both filters.
-BUDGETS = ["{ epsilon = 1.0 }", "{ epsilon = 50 }", "{ epsilon = 9, delta = 1e-6 }"]
+#: One that runs out, one that does not, and one that has both filters and does not run out.
+RUNS_OUT = size("{ epsilon = 0.1 }", "{ epsilon = 1.0 }")
+BUDGETS = [
+    RUNS_OUT,
+    pytest.param("{ epsilon = 50 }", marks=pytest.mark.deep),
+    "{ epsilon = 9, delta = 1e-6 }",
+]
 
 #: Answers show no digit that the noise makes meaningless: of these, to tens at most.
 ROUNDING = 5
@@ -25,8 +31,8 @@ ROUNDING = 5
 
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize("budget", BUDGETS)
-def test_thirty_kills_on_the_whole_path(tmp_path: Path, budget: str):
-    kill(tmp_path, budget, lives=30)
+def test_kills_on_the_whole_path(tmp_path: Path, budget: str):
+    kill(tmp_path, budget, lives=size(6, 30))
 
 
 @pytest.mark.fuzz
@@ -34,7 +40,7 @@ def test_thirty_kills_on_the_whole_path(tmp_path: Path, budget: str):
 @pytest.mark.parametrize("budget", BUDGETS)
 def test_a_hundred_kills_on_the_whole_path(tmp_path: Path, budget: str):
     lost = kill(tmp_path, budget, lives=100)
-    assert lost > 0 or budget == "{ epsilon = 1.0 }"  # kills did fall between a charge and its answer
+    assert lost > 0 or budget == RUNS_OUT  # kills did fall between a charge and its answer
 
 
 def kill(tmp_path: Path, budget: str, *, lives: int, script: Path = ANALYST) -> int:

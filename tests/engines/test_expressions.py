@@ -33,6 +33,7 @@ from discreet.sql.emit import Emitter
 from plan.trees import NUMBERS, Trees
 from sql.patients import SCHEMA, TEXTS, ends, scalar
 from sql.samples import SAMPLES
+from tiers import examples
 
 EMITTER = Emitter(dialect=DuckDB())
 
@@ -89,7 +90,7 @@ def agree(connection, seed):
         assert [each is True for each in column] == held(predicate, rows), predicate
 
 
-@settings(max_examples=250)
+@settings(max_examples=examples(250))
 @given(seed=seeds)
 def test_duckdb_computes_what_python_says(connection, seed):
     agree(connection, seed)
@@ -103,7 +104,7 @@ def test_duckdb_computes_what_python_says_at_length(connection, seed):
     agree(connection, seed)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(seed=seeds)
 def test_the_value_of_a_row_is_its_own(connection, seed):
     """Alone, among others, or twice: a row's value does not change, in Python or in DuckDB."""

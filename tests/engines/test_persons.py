@@ -27,6 +27,7 @@ from discreet.schema.column import Boolean, Category, Number, Text
 from discreet.schema.schema import Schema, Table
 from discreet.schema.unit import PrivacyUnit
 from engines.persons_tables import IDS, KEY, TAG_KEY, File, Persons, check_unit, declared, persons
+from tiers import examples
 
 DUCKDB = DuckDBEngine(threads=1)
 MEMORY = MemoryEngine()
@@ -302,10 +303,9 @@ def test_equal_persons_need_not_keep_equal_rows(tmp_path):
     assert 16 < kept[1] < 48
 
 
-@pytest.mark.parametrize("part", range(3))
 @given(people=persons())
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
-def test_engines_keep_the_same_rows(folder, part, people):
+@settings(max_examples=examples(50), deadline=None, suppress_health_check=list(HealthCheck))
+def test_engines_keep_the_same_rows(folder, people):
     agree(folder, people)
 
 
@@ -330,6 +330,7 @@ def long_note(age):
     return f"note number {age % 7} " * 20
 
 
+@pytest.mark.deep
 def test_many_rows_many_threads_little_memory(tmp_path, monkeypatch):
     """Several batches, two threads, and a database that has to use its folder: still the right rows."""
     chance = random.Random(5)

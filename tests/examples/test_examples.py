@@ -30,6 +30,9 @@ NAMES = [
     "two_coins",
 ]
 
+#: It shows what other tests hold; the shortest examples run in the fast tier too.
+DEMO = pytest.mark.deep
+
 
 def ran(name, place):
     """What an example prints, run from a folder of its own with a home and a temporary folder that must stay empty."""
@@ -88,6 +91,7 @@ def test_clinic(tmp_path):
     assert "refused: this question costs epsilon 0.5 and 'patients' has 0.3 left of 1" in said
 
 
+@DEMO
 def test_salaries(tmp_path):
     said = ran("salaries", tmp_path)
     for team, mean in (("care", 3138), ("office", 3661), ("research", 4707)):
@@ -103,6 +107,7 @@ def test_salaries(tmp_path):
     assert "<Budget of payments: epsilon 3 of 4 spent, 1 left>" in said
 
 
+@DEMO
 def test_differencing(tmp_path):
     said = ran("differencing", tmp_path)
     assert "exact answers: the person in room 12 is" in said
@@ -150,6 +155,7 @@ def test_intervals(tmp_path):
     assert "<Budget of patients: epsilon 0.5 of 1 spent, 0.5 left>" in said
 
 
+@DEMO
 def test_census_block(tmp_path):
     said = ran("census_block", tmp_path)
     assert "colleagues: 1 way it can be\n  a nurse with 30\n  a nurse with 40\n  a doctor with 80\n" in said
@@ -159,6 +165,7 @@ def test_census_block(tmp_path):
     assert "the most that epsilon 1 allows: 0.29%" in said
 
 
+@DEMO
 def test_publish_nation(tmp_path):
     said = ran("publish_nation", tmp_path)
     sums = re.findall(r"they add up to (\d+) and (\d+)", said)
@@ -169,6 +176,7 @@ def test_publish_nation(tmp_path):
     assert "block_totals.csv" in said and "card.html" in said and "again is free: True" in said
 
 
+@DEMO
 def test_synthetic_partner(tmp_path):
     said = ran("synthetic_partner", tmp_path)
     # Whichever pairs the fit selects, by plan or by age: students leave four times as often.
@@ -178,6 +186,7 @@ def test_synthetic_partner(tmp_path):
     assert re.search(r"mst model of customers: about \S+ rows, epsilon 1", said)
 
 
+@DEMO
 def test_audit(tmp_path):
     said = ran("audit", tmp_path)
     assert re.search(r"honest .*: stands", said)  # caught by mistake once in ten million runs

@@ -12,14 +12,16 @@ from discreet.graph.estimates import Estimate
 from discreet.graph.mixing import assortativity, coefficient, drawn
 from discreet.mechanisms.bits import system
 from discreet.mechanisms.laplace import DiscreteLaplace
+from noise.source import FixedBits
+from tiers import size
 
 
 def groups_of(groups, edges, alike, *, uneven=False):
     """Exact entries of a mixing matrix of groups, of which a share keeps to itself."""
-    size = 1 / np.arange(1, groups + 1) ** 1.5 if uneven else np.ones(groups)
-    size /= size.sum()
-    others = np.outer(size, size) * (1 - np.eye(groups))
-    square = np.rint(edges * (np.diag(size) * alike + others / others.sum() * (1 - alike))).astype(np.int64)
+    share = 1 / np.arange(1, groups + 1) ** 1.5 if uneven else np.ones(groups)
+    share /= share.sum()
+    others = np.outer(share, share) * (1 - np.eye(groups))
+    square = np.rint(edges * (np.diag(share) * alike + others / others.sum() * (1 - alike))).astype(np.int64)
     return (square + square.T - np.diag(np.diag(square)))[np.triu_indices(groups)]
 
 
@@ -33,9 +35,12 @@ def times_held(entries, law, groups, times):
     return sum(holds(assortativity(noisy, law, groups, directed=False), exact) for noisy in draws)
 
 
-@pytest.mark.parametrize(("beyond", "times"), [(0.55, 2000), (1.1, 1000)])
+@pytest.mark.parametrize(("beyond", "times"), [(0.55, 2000), (1.1, size(250, 1000))])
 def test_assortativity_of_many_groups_where_it_begins_to_be_told(monkeypatch, beyond, times):
-    """Uneven ones that keep to themselves, with few edges: where a ratio leans farthest to one side."""
+    """Uneven ones that keep to themselves, with few edges: where a ratio leans farthest to one side.
+
+    By 250 times too it is seen where 7 of 10 hold.
+    """
     simulated(monkeypatch, 600)
     groups, law = 20, DiscreteLaplace(scale=Fraction(12))
     entries = groups_of(groups, beyond * edge_of(law, groups), 0.9, uneven=True)
@@ -70,8 +75,9 @@ def test_a_simulated_ratio_holds_too_seldom(monkeypatch):
         return Estimate(value=(low + high) / 2, interval=(min(low, high), max(low, high)))
 
     monkeypatch.setitem(globals(), "assortativity", ratio)
+    monkeypatch.setitem(globals(), "system", lambda: FixedBits(1))  # 9 of 10 hold: by luck 1200 could be too few
     with pytest.raises(AssertionError):
-        test_assortativity_of_many_groups_where_it_begins_to_be_told(monkeypatch, 0.55, 2000)
+        test_assortativity_of_many_groups_where_it_begins_to_be_told(monkeypatch, 0.55, size(1200, 2000))
 
 
 @pytest.mark.parametrize("directed", [False, True])
@@ -79,7 +85,7 @@ def test_assortativity_of_few_edges_is_told_of_any_noise(directed):
     """Of totals that a draw may take to 0, and below, and that are there already; and without a warning."""
     for scale in (Fraction(1, 10), Fraction(1, 3), Fraction(1), Fraction(20)):
         law = DiscreteLaplace(scale=scale)
-        for total in range(-3, 40):
+        for total in (*range(-3, 10), *range(10, 40, size(7, 1))):
             noisy = np.array(
                 [total // 2, 0, 0, total - total // 2] if directed else [total // 2, 0, total - total // 2]
             )

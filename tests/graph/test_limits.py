@@ -10,6 +10,7 @@ from discreet.engines.network.exact import ExactGraph
 from discreet.graph import limits
 from discreet.graph.limits import CANDIDATES, Limits
 from discreet.mechanisms.bits import system
+from tiers import size
 
 FEW = (1, 2, 3)
 
@@ -19,7 +20,7 @@ def graph_of(edges, nodes):
     return ExactGraph(ends[:, 0].copy(), ends[:, 1].copy(), exact_nodes=nodes)
 
 
-def neighbours(nodes=5, orders=3):
+def neighbours(nodes=5, orders=size(1, 3)):
     """Every graph of so many nodes, in some orders of all pairs, and the same without its last node."""
     pairs = list(itertools.combinations(range(nodes), 2))
     generator = np.random.default_rng(3)
@@ -62,9 +63,9 @@ def test_the_shortcut_changes_nothing():
 
 def test_a_limit_near_the_largest_degree_is_chosen():
     """A ring with chords, in which everybody has 6 edges: 8 cuts none, and larger ones bring noise for nothing."""
-    size = 20_000
-    edges = [(place, (place + step) % size) for place in range(size) for step in (1, 2, 3)]
-    graph = graph_of([(min(pair), max(pair)) for pair in edges], size)
+    people = size(5_000, 20_000)
+    edges = [(place, (place + step) % people) for place in range(people) for step in (1, 2, 3)]
+    graph = graph_of([(min(pair), max(pair)) for pair in edges], people)
     choice, bits = Limits.of(Fraction(1, 2)), system()
     scores = choice.exact_scores(graph)
     found = [CANDIDATES[choice.mechanism().choose(scores, bits=bits)[0]] for _ in range(200)]

@@ -23,6 +23,7 @@ from discreet.graph.statistics import (
     degrees,
 )
 from graph.every import at_least, edges_of, exact_graph, graphs, pairs, projected, shapes, without
+from tiers import size
 
 CODES = np.array([0, 1, 2, 0, 1, 0])
 
@@ -47,8 +48,11 @@ class Moves:
 
 
 def with_and_without_an_edge(nodes, kinds, *, directed=False, stride=1):
-    """Every graph of up to five nodes, and every shape of six: its values, and those with one more edge."""
-    every = graphs(nodes, directed=directed) if nodes < 6 else shapes(nodes)
+    """Every graph of up to five nodes, and every shape of six: its values, and those with one more edge.
+
+    In the fast tier every shape of five too.
+    """
+    every = graphs(nodes, directed=directed) if nodes < size(5, 6) else shapes(nodes)
     for edges in itertools.islice(every, 0, None, stride):
         here = [kind.apply(exact_graph(edges, nodes, directed=directed)) for kind in kinds]
         for more in pairs(nodes, directed=directed):
@@ -100,7 +104,7 @@ class TestEdgesAsTheUnit:
         for nodes in (3, 4):
             chosen = kinds if nodes == 4 else [kind for kind in kinds if not isinstance(kind, Mixing)]
             found = [move for kind, move in zip(kinds, moves, strict=True) if kind in chosen]
-            stride = 1 if nodes == 3 else 7
+            stride = 1 if nodes == 3 else size(35, 7)
             for here, there in with_and_without_an_edge(nodes, chosen, directed=True, stride=stride):
                 for move, one, other in zip(found, here, there, strict=True):
                     move.see(one, other)
@@ -135,11 +139,15 @@ def orders(edges, rng):
 
 
 def with_and_without_a_node(limit, rng, values):
-    """Every shape of up to six nodes in its orders: `values` of it, and without each node."""
+    """Every shape of up to six nodes in its orders: `values` of it, and without each node.
+
+    Fewer orders in the fast tier: a move as large as any is among them.
+    """
     for nodes in (2, 3, 4, 5, 6):
         for shape in shapes(nodes):
             some = orders(shape, rng)
-            for order in some if nodes < 5 else [some[place] for place in rng.integers(0, len(some), 12)]:
+            places = rng.integers(0, len(some), size(3, 12))
+            for order in some[:: size(5, 1)] if nodes < 5 else [some[place] for place in places]:
                 here = values(list(order), limit, nodes)
                 for node in range(nodes):
                     yield here, values(without(order, node), limit, nodes)
@@ -170,11 +178,11 @@ class TestNodesAsTheUnit:
 
     @pytest.mark.parametrize("limit", [1, 2])
     def test_directed(self, limit):
-        """An edge and the one back are two. Every graph on three nodes, in every order."""
+        """An edge and the one back are two. Every graph on three nodes, in every order (the fast tier: a third)."""
         kinds = [Edges(limit=limit), AtLeast(thresholds=tuple(range(1, limit + 1)), limit=limit)]
         moves = [Moves(), Moves()]
         for edges in graphs(3, directed=True):
-            for order in itertools.permutations(edges):
+            for order in itertools.islice(itertools.permutations(edges), 0, None, size(3, 1)):
                 here = applied(kinds, exact_graph(order, 3, directed=True))
                 for node in range(3):
                     there = applied(kinds, exact_graph(without(order, node), 3, directed=True))

@@ -21,6 +21,7 @@ def model(seed):
     return fit(sizes, measurements, 100.0, allowed=allowed, iterations=20).calibrated
 
 
+@pytest.mark.thin(6)  # with and without facts
 @pytest.mark.parametrize("seed", range(30))
 def test_all_marginals_of_up_to_four_attributes(seed):
     calibrated = model(seed)

@@ -38,6 +38,7 @@ from discreet.schema.column import Text
 from discreet.synth import describe, first
 from discreet.synth.attribute import even_edges
 from noise.source import FixedBits
+from tiers import size
 
 ONE = Sensitivity(l0=1, l1=1, l2_squared=1, linf=1, because=())
 
@@ -252,7 +253,7 @@ FAULTS = [
     (a_threshold_too_low, "threshold: a key of one person", 10_000),
     (a_threshold_too_low, "sql keys: keys of one person", 10_000),
     (a_margin_too_small, "topk: keys of one person", 25_000),
-    (a_count_that_moves_by_one, "sql count: a person with too many rows", 10_000),
+    (a_count_that_moves_by_one, "sql count: a person with too many rows", size(2_500, 10_000)),
     (a_count_that_moves_by_one, "sql count: a person in several cells", 10_000),
     (half_the_range_of_a_sum, "sql sum: rows", 10_000),
     (truncation_left_out, "sql sum: a person with too many rows", 10_000),
@@ -265,5 +266,5 @@ FAULTS = [
     (all_of_epsilon_for_each_question, "local split: two answers", 10_000),
     (a_report_drawn_again, "local device: an answer given again", 1_000),
     (rows_counted_for_free, "synth independent: rows", 1_000),
-    (bounds_read_from_the_data, "synth independent: a bought bound", 1_000),
+    (bounds_read_from_the_data, "synth independent: a bought bound", size(200, 1_000)),
 ]

@@ -48,6 +48,7 @@ def tiny(seed):
     return block, frozenset(fitting(block))
 
 
+@pytest.mark.thin(50)
 @pytest.mark.parametrize("seed", range(150))
 def test_tiny_blocks_against_trying_every_world(seed):
     block, fitted = tiny(seed)
@@ -65,6 +66,7 @@ def test_tiny_blocks_are_of_all_sorts():
     assert sum(count > 20 for count in ways) > 10
 
 
+@pytest.mark.thin(30)
 @pytest.mark.parametrize("seed", range(60))
 def test_what_is_certain_against_trying_every_world(seed):
     """Found by asking the solver, from one world only, as where there are too many to list."""
@@ -95,6 +97,7 @@ def test_nothing_is_certain_of_somebody_who_may_not_be_there():
     assert sure.proved and sure.records == () and sure.people == ((0, None),)
 
 
+@pytest.mark.thin(50)
 @pytest.mark.parametrize("seed", range(150))
 def test_a_conflict_is_one_and_nothing_in_it_can_be_spared(seed):
     block, fitted = tiny(seed)

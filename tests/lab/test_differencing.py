@@ -6,6 +6,7 @@ import pytest
 from discreet.errors import UsageError
 from discreet.lab import differencing
 from discreet.lab.evidence import best_under
+from tiers import size
 
 
 def by_server(found):
@@ -14,14 +15,14 @@ def by_server(found):
 
 @pytest.mark.parametrize("tale", differencing.TALES)
 def test_what_falls_and_what_stands(tale):
-    found = differencing.attack(tale=tale)
+    found = differencing.attack(tale=tale, targets=size(500, 1000))
     exact, noisy, ours = by_server(found).values()
     assert exact["success"] == found.success == 1.0 and found.breaks
     assert (
         found.bound == best_under(2.0) and found.details["bound_of_counts"] == best_under(1.0) and found.chance == 0.5
     )
-    assert noisy["breaks"] and noisy["success"] > 0.94  # 0.985 expected; 0.004 a standard deviation
-    # 0.565 expected against Discreet, as from two such noises; 0.016 a standard deviation.
+    assert noisy["breaks"] and noisy["success"] > 0.94  # 0.985 expected; 0.004 a standard deviation, of 500 0.005
+    # 0.565 expected against Discreet, as from two such noises; 0.016 a standard deviation, of 500 0.022.
     assert not ours["breaks"] and ours["success"] < found.bound
     assert (ours["answered"], ours["refused"]) == (2, differencing.MORE)
     assert found.picture().startswith("<svg")
@@ -32,6 +33,7 @@ def test_the_lectures_class():
     assert "3,005 has 202" in story and "201 of 3,004" in story
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("tale", differencing.TALES)
 def test_a_large_epsilon_protects_nobody(tale):
     """The attack itself works against Discreet, in every tale: it is the noise that stops it."""

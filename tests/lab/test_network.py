@@ -39,6 +39,7 @@ def test_what_falls_and_what_stands(tale):
     assert found.picture().startswith("<svg")
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("tale", network.TALES)
 def test_a_large_epsilon_protects_nobody(tale):
     """The attack itself works against Discreet, in every tale: it is the noise that stops it."""

@@ -12,6 +12,7 @@ from discreet.lab import ratings
 from discreet.lab.records import Known, index, known_of
 from discreet.lab.worlds.ratings import Service, make
 from lab import demos
+from tiers import size
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +93,7 @@ def test_what_is_remembered():
 
 
 def test_eight_ratings_identify_about_99_percent(service):
-    found = ratings.attack(service, targets=2_000)
+    found = ratings.attack(service, targets=size(600, 2_000))
     # Seeded, so this does not flake; over other draws the standard deviation is 0.25 points.
     assert 0.97 < found.success < 1
     assert found.details["wrongly_named"] <= 10
@@ -100,9 +101,9 @@ def test_eight_ratings_identify_about_99_percent(service):
 
 
 def test_two_ratings_identify_about_68_percent(service):
-    found = ratings.attack(service, count=2, wrong=0, days=3, targets=2_000)
+    found = ratings.attack(service, count=2, wrong=0, days=3, targets=size(600, 2_000))
     assert 0.63 < found.success < 0.73  # the standard deviation over draws is one point
-    undated = ratings.attack(service, days=None, targets=500)
+    undated = ratings.attack(service, days=None, targets=size(200, 500))
     assert 0.65 < undated.success < 0.92  # days matter, and are not all that matters
 
 

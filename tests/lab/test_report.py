@@ -39,8 +39,17 @@ def test_every_attack_exists_and_is_a_verb(listed):
     assert listed.name in verbs
 
 
+#: Shown in the fast tier by their own tests.
+SHOWN = {"auditing", "differencing", "network"}
+
+
 @pytest.mark.parametrize(
-    "listed", [each for each in ATTACKS if each.held and each.name != "synthetic"], ids=lambda listed: listed.name
+    "listed",
+    [
+        pytest.param(each, id=each.name, marks=pytest.mark.deep if each.name in SHOWN else ())
+        for each in ATTACKS
+        if each.held and each.name != "synthetic"
+    ],
 )
 def test_what_stands_was_tried(listed):
     """Where an attack is said to have been tried on what withstands it, the share is there, and near chance."""

@@ -29,12 +29,14 @@ from discreet.schema.unit import PrivacyUnit
 from discreet.sql.catalog import Known
 from discreet.sql.read import read
 from noise.source import FixedBits
+from tiers import size
 
 #: A bound is wrong with this probability.
 DOUBT = 3e-8
 #: Groups: the values of `age`, or of `few`, and NULL. Quantiles are slow to draw: at 3,500 noise that is too small
-#: passes once in two thousand runs of other bits.
-GROUPS, FEW = 10_000, 3_500
+#: passes once in two thousand runs of other bits. With the fewer of the fast tier noise that is 1.5 times too small
+#: is seen, but for once in 800,000 runs.
+GROUPS, FEW = 10_000, size(1_600, 3_500)
 DRAWS = 2 * GROUPS
 TOO_SMALL = Fraction(5, 4)
 EPSILONS = [Fraction(1), Fraction(3)]
@@ -89,7 +91,7 @@ def smaller(law):
     return DiscreteGaussian(sigma2=law.sigma2 / TOO_SMALL**2)
 
 
-def weakened(found):
+def weakened(found, by=TOO_SMALL):
     """The same price with noise that is 1.25 times too small in every step."""
     steps = []
     for step in found.steps:
@@ -99,7 +101,7 @@ def weakened(found):
             case Discover(mechanism=mechanism):
                 steps.append(replace(step, mechanism=replace(mechanism, noise=smaller(mechanism.noise))))
             case Choose(mechanism=mechanism):
-                steps.append(replace(step, mechanism=replace(mechanism, epsilon=mechanism.epsilon * TOO_SMALL)))
+                steps.append(replace(step, mechanism=replace(mechanism, epsilon=mechanism.epsilon * by)))
     return replace(found, steps=tuple(steps))
 
 
@@ -251,7 +253,7 @@ def test_keys_of_one_person_alone(epsilon):
 # Quantiles
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("epsilon", [pytest.param(EPSILONS[0], marks=pytest.mark.deep), EPSILONS[1]])
 def test_quantiles(epsilon):
     """The median of two bins, on tables with all rows in the one or the other, against the law that is stated for it.
 
@@ -276,8 +278,8 @@ def test_quantiles(epsilon):
     one, two = (choice.probabilities(scores(line, 0))[0] for line in lines)
     stated = math.log(one[1] / two[0])
     assert stated <= 2 * rows * choice.epsilon, "each of the rows goes, and comes again"
-    assert 0.7 * stated < least(found) <= stated
-    assert least(weakened(found)) > stated
+    assert size(0.6, 0.7) * stated < least(found) <= stated  # seven deviations or more above the lower end
+    assert least(weakened(found, size(Fraction(3, 2), TOO_SMALL))) > stated
 
 
 # Whole questions

@@ -22,12 +22,14 @@ from laws.joined import JoinAsker
 from laws.neighbours import EPSILON, NORMS, Law, Pair, answered
 from laws.questions import Asker
 from laws.worlds import POPULATION, loud_worlds, worlds
+from tiers import size
 
 #: Questions about each pair of tables.
 QUESTIONS = 60
 
-#: Of the parts those that are asked in every suite. The seventh alone sees a left join that multiplies.
-SUITE = (0, 7)
+#: Of the parts those that are asked in the fast tier and in the deep one; `./do fuzz` asks all. The seventh alone sees
+#: a left join that multiplies.
+SUITE = size((7,), (0, 7))
 
 #: Bounds that are of no use if they are never attained. A row has no persons, and is in one key.
 ATTAINED = [
@@ -92,8 +94,8 @@ def files(world):
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("part", [part if part in SUITE else pytest.param(part, marks=pytest.mark.fuzz) for part in range(20)])  # fmt: skip
 def test_neighbours(tmp_path, engine, part):
-    """About 600 pairs in all, with those below; `./do fuzz` asks of fifty thousand."""
-    seen = run(tmp_path, engine, pairs=175, seed=part)
+    """About 600 pairs in the deep tier, with those below; `./do fuzz` asks of fifty thousand."""
+    seen = run(tmp_path, engine, pairs=size(100, 175), seed=part)
     assert seen["inside"] and seen["outside"] and seen["refused"] < seen["asked"], seen
 
 
@@ -111,7 +113,11 @@ def test_what_bounds_are_bought_by(tmp_path, engine):
     law = Law()
 
     @settings(
-        max_examples=6, deadline=None, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
+        max_examples=size(2, 6),
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
     )
     @given(world=loud_worlds)
     @seeded(9)
@@ -144,7 +150,7 @@ def _bought(version):
 @pytest.mark.timeout(600)
 def test_whatever_the_noise_an_answer_is_shown(tmp_path, engine):
     """After the charge nothing fails: not the draw, the store, the formulas nor the intervals."""
-    run(tmp_path, engine, pairs=150, seed=8, check=answered)
+    run(tmp_path, engine, pairs=size(40, 150), seed=8, check=answered)
 
 
 @pytest.mark.fuzz

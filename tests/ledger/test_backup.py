@@ -25,6 +25,7 @@ from discreet.ledger.backup import backup, restore
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.where import Address
 from ledger.ledgers import ask, copy_folder, gaussian, guarantee, laplace, make, people
+from tiers import examples, size
 
 WRITER = """
 import sys, os
@@ -309,7 +310,7 @@ for number in itertools.count():
 def test_a_backup_that_is_killed_is_whole_or_not_there(path: Path, tmp_path: Path):
     with make(path) as ledger:
         ledger.store(ask(ledger, laplace("1")).id, "206" * 100_000)
-    for life in range(3):
+    for life in range(size(2, 3)):
         folder = tmp_path / f"life{life}"
         folder.mkdir()
         arguments = [sys.executable, "-c", BACKER, str(path), str(folder)]
@@ -355,7 +356,7 @@ def act(ledger: Ledger, kind: str, size: int, group: int) -> None:
         pass
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(acts=ACTS, data=st.data())
 def test_no_restore_of_any_moment_raises_what_remains(acts, data, tmp_path_factory, monkeypatch):
     """Random histories; a backup after every act; any of them is restored, and then perhaps another older one."""

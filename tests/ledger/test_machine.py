@@ -33,6 +33,7 @@ from discreet.ledger.ledger import Ledger
 from discreet.ledger.where import Address, Where
 from ledger.ledgers import ask, copy_ledger, gaussian, laplace
 from ledger.model import RECORDS, Paid, Population
+from tiers import size
 
 TABLES = {"patients": "people", "visits": "people", "staff": "staff"}
 EPSILONS = [Fraction(text) for text in ("0.1", "0.25", "0.5", "1", "1.5")]
@@ -209,7 +210,7 @@ def on_postgres(url: str) -> type[LedgerMachine]:
 
 @pytest.mark.timeout(600)
 def test_the_ledger_in_postgres_does_what_the_model_does(postgres: str):
-    run_state_machine_as_test(on_postgres(postgres), settings=work(4))
+    run_state_machine_as_test(on_postgres(postgres), settings=work(size(2, 4)))
 
 
 @pytest.mark.fuzz
@@ -220,7 +221,7 @@ def test_the_ledger_in_postgres_does_what_the_model_does_for_long(postgres: str)
 
 @pytest.mark.timeout(600)
 def test_the_ledger_does_what_the_model_does():
-    run_state_machine_as_test(LedgerMachine, settings=work(60))
+    run_state_machine_as_test(LedgerMachine, settings=work(size(10, 60)))
 
 
 @pytest.mark.fuzz

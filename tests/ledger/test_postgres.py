@@ -475,6 +475,7 @@ def test_pages(ledger: Ledger, address: Address, monkeypatch: pytest.MonkeyPatch
         assert len(list(again._journal.store.payloads())) == 4
 
 
+@pytest.mark.thin(8)  # one half of the names made there, the other moved
 @pytest.mark.parametrize("name", ["per%cent", "%s", "%(x)s", 'quo"te', "quo'te", "a@b", "$$", "white space"])
 @pytest.mark.parametrize("moved", [False, True])
 def test_a_schema_may_have_any_name(postgres: str, tmp_path: Path, state_folder: Path, name: str, moved: bool):

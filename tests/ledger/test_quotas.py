@@ -20,6 +20,7 @@ from discreet.ledger.ledger import Ledger
 from discreet.ledger.refusal import check_quota
 from discreet.ledger.where import Address
 from ledger.ledgers import ask, copy_folder, copy_ledger, gaussian, guarantee, laplace, make, people
+from tiers import examples
 
 QUOTA = Fraction(10)
 NAMES = ("ann", "Ann", "bob", "zoé")
@@ -156,7 +157,7 @@ ACTS = st.lists(
 
 
 @given(ACTS)
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_act_of_repair_raises_what_an_analyst_has_left(tmp_path: Path, state_folder: Path, acts):
     """Random histories of questions, backups, restores, rollbacks that are acknowledged, and moves to other machines."""
     folder = tmp_path / f"world{next(_numbers)}"

@@ -42,6 +42,7 @@ def test_the_epsilon_is_that_of_the_exact_law(kind: type[Choices], size: int, ep
     assert made.epsilon > Fraction(epsilon) * Fraction(99, 100)  # and the budget is used
 
 
+@pytest.mark.thin(20)
 @pytest.mark.parametrize(("kind", "size", "epsilon"), CASES)
 def test_a_report_is_unbiased_and_its_variance_is_as_stated(kind: type[Choices], size: int, epsilon: str) -> None:
     made = _made(kind, size, epsilon)
@@ -92,7 +93,7 @@ class Fixed:
         return self._generator.integers(0, 2**64, size=count, dtype=np.uint64)
 
 
-@pytest.mark.parametrize("kind", [*KINDS, LocalHashing, FastHashing])
+@pytest.mark.parametrize("kind", [*KINDS, LocalHashing, pytest.param(FastHashing, marks=pytest.mark.deep)])
 def test_the_measured_error_is_the_stated_one(kind: type[Choices]) -> None:
     """Twenty runs of 5,000 people with 100 choices, some far more popular than others."""
     people = 1 / np.arange(1, 101) ** 1.1

@@ -27,12 +27,13 @@ from discreet.local.window import Hybrid, Piecewise
 from local import make_vectors
 from local.every import law
 from local.make_vectors import FRUIT, LISTS, MANY, YES_NO, Recorder, answers, randomizers, ties
+from tiers import size
 
 NODE = Path(playwright.__file__).parent / "driver" / "node"
 RUNNER = Path(__file__).with_name("client.mjs")
 CLIENT = Path(discreet.__file__).parent / "local" / "client" / "discreet-local.js"
 #: Random tapes for each protocol, shared among its randomizers.
-TAPES = 2_000
+TAPES = size(400, 2_000)
 
 
 def run(job: str, document: Any, client: Path = CLIENT) -> Any:

@@ -17,6 +17,7 @@ from local.sources import Fixed
 from local.test_rappor import NAMES
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("n", [4, 6, 10, 40])
 def test_no_report_in_place_of_any_other_moves_a_count_further_than_the_reach(n: int) -> None:
     """Every report in every place, in any cohort, at both ends of the change."""
@@ -42,6 +43,7 @@ def test_no_report_in_place_of_any_other_moves_a_count_further_than_the_reach(n:
     assert most > found.reach / (8 if n < 10 else 2)
 
 
+@pytest.mark.deep  # test_no_report_in_place_of_any_other holds the bound
 def test_the_reach_spans_from_one_cohort_to_another_and_to_one_that_nobody_is_in() -> None:
     """So many reports that the margin is small: what is left is the way from one cohort's end to another's."""
     made, words = Rappor(epsilon=8, functions=2, cohorts=3, wide=4, salt="2"), ["a", "b"]

@@ -178,6 +178,7 @@ def five(monkeypatch: pytest.MonkeyPatch) -> NDArray[np.int64]:
     return every
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("epsilon", ["0.3", "1.1", "2"])
 @pytest.mark.usefixtures("five")
 def test_the_fast_law_over_a_list_of_all_functions(epsilon: str) -> None:

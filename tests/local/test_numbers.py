@@ -194,6 +194,7 @@ class Counted:
         return self.generator.integers(0, 1 << 64, count, dtype=np.uint64)
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("epsilon", ["0.5", "3"])
 def test_the_mean_of_many_lies_within_its_interval_and_its_error_is_as_stated(

@@ -88,6 +88,7 @@ def _shuffled(local: RandomizedResponse, others: tuple[str, ...]) -> list[dict[o
     return found
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("epsilon", ["0.3", "1", "2.5"])
 @pytest.mark.parametrize(("choices", "n"), [("ab", 2), ("ab", 7), ("abc", 5)])
 def test_it_is_never_below_what_shuffled_responses_cost(choices: str, n: int, epsilon: str) -> None:
@@ -119,6 +120,7 @@ def _exact_delta(local: float, central: float, n: int) -> float:
     return worst
 
 
+@pytest.mark.thin(6)
 @pytest.mark.parametrize("n", [3, 10, 20, 30])
 @pytest.mark.parametrize("local", [0.1, 0.5, 1.0, 2.0, 4.0])
 def test_it_is_never_below_the_exact_value_of_two_choices(local: float, n: int) -> None:
@@ -139,6 +141,7 @@ def test_too_many_clones_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     assert below < _exact_delta(1.0, 0.1, 30) < divergence(Fraction(1), Fraction(1, 10), 30)
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("delta", ["1e-5", "1e-9"])
 @pytest.mark.parametrize("n", [1000, 10**5, 10**7, 10**9])
 def test_it_is_never_above_the_closed_form_or_the_local_epsilon(n: int, delta: str) -> None:
@@ -257,6 +260,7 @@ def _exactly(many: int, chance: Fraction, below: int) -> Fraction:
     return sum(_binomial(many, chance)[:below], Fraction(0))
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("left_out", [1e-2, 1e-4, 1e-8])
 @pytest.mark.parametrize(("local", "n"), [("0.1", 60), ("1", 200), ("2", 300), ("3", 150)])
 def test_fewer_clones_than_the_first_block_and_more_than_the_last_are_as_rare_as_stated(

@@ -118,6 +118,7 @@ def test_the_coins_variance_of_a_response_is_exact() -> None:
     assert coin_variance(made, weights, counts, 4) == pytest.approx(exact, rel=1e-6)
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize(("epsilon", "oracle"), [(1, "unary"), (4, "unary"), (2, "hashing")])
 def test_the_error_of_ranges_is_as_stated(epsilon: int, oracle: str) -> None:
     made = _tree(50, epsilon, fanout=4, oracle=oracle)

@@ -60,6 +60,7 @@ def _guess(made: Any, told: int) -> Fraction:
     return (told - made.offset) / made.gain
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("kind", WINDOWS)
 @pytest.mark.parametrize(("steps", "epsilon"), [(1, "0.5"), (97, "2"), (1 << 20, "1"), (250, "20")])
 def test_a_real_grid_has_the_two_levels(

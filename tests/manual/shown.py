@@ -8,14 +8,23 @@ from manual.runner import run
 #: Folders whose pages are long to run; each has a file of tests.
 PARTS = ("docs/lab", "docs/how-to", "docs/engines", "docs/concepts")
 
+#: Pages that take more than 4 s of a processor, or Java: they run in the deep tier.
+DEEP = frozenset({
+    "docs/lab/README.md", "docs/lab/ratings.md", "docs/lab/synthetic.md", "docs/lab/network.md",
+    "docs/lab/differencing.md", "docs/lab/reconstruction.md", "docs/lab/auditing.md",
+    "docs/how-to/red-team.md", "docs/how-to/synthetic-partner.md", "docs/how-to/lake-spark.md",
+})  # fmt: skip
+
 
 def of_part(part):
     """A test of every page below `part`; where it is None, of every page that lies in none of them."""
     names = {name_of(path): path for path in pages()}
     chosen = [path for name, path in names.items() if name.startswith(part or "") and (part or not _elsewhere(name))]
 
+    cases = [pytest.param(path, marks=[pytest.mark.deep] if name_of(path) in DEEP else []) for path in chosen]
+
     @pytest.mark.timeout(1800)  # of a wall clock: on a busy machine a page may wait for long
-    @pytest.mark.parametrize("path", chosen, ids=name_of)
+    @pytest.mark.parametrize("path", cases, ids=name_of)
     def test_what_a_page_shows_is_what_happens(path, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
         told = None

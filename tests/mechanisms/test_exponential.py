@@ -22,6 +22,7 @@ def p_value(mechanism, scores, law, bits):
     return chdtrc(len(scores) - 1, ((counts - expected) ** 2 / expected).sum())
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("scores", [[3, 3, 3], [0, 4, 5, 2, 5]], ids=str)
 def test_frequencies(kind, scores):

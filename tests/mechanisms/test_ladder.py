@@ -176,6 +176,7 @@ def p_value(drawn, first, *, step, epsilon):
     return chdtrc(expected.size - 1, ((counts - expected) ** 2 / expected).sum())
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(
     ("epsilon", "first", "step"),
     [

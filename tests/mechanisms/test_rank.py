@@ -46,6 +46,7 @@ def worst(mechanism, epsilon):
     return max(max(hockey_stick(a, b, epsilon)[0], hockey_stick(b, a, epsilon)[0]) for a, b in pairs(mechanism))
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("fraction", FRACTIONS, ids=str)
 @pytest.mark.parametrize(("rows", "descending"), [(1, False), (1, True), (2, False)])
 def test_the_loss_is_at_most_epsilon(fraction, rows, descending):

@@ -22,6 +22,7 @@ from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.sums import deviation, half_width, signature
 from mechanisms.lattice import LATTICE, masses, tails, weighed
 from noise.source import FixedBits
+from tiers import examples
 
 NINETY_FIVE = Fraction(95, 100)
 LAPLACE, GAUSSIAN = DiscreteLaplace(scale=Fraction(10)), DiscreteGaussian(sigma2=Fraction(100))
@@ -54,11 +55,12 @@ def check(terms, confidence):
 
 
 @given(terms_of_sums, st.sampled_from(CONFIDENCES))
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 def test_widths_hold_and_are_near_the_least(terms, confidence):
     check(terms, Fraction(confidence))
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize(
     "law", [DiscreteLaplace(scale=Fraction(60)), DiscreteGaussian(sigma2=Fraction(3600))], ids=["laplace", "gaussian"]
 )
@@ -127,7 +129,7 @@ def test_what_may_be_left_out_is_counted(name, value):
 
 
 @given(terms_of_sums, st.sampled_from([0, 1, 4]))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_what_the_series_leaves_out_is_bounded(terms, place):
     spread = deviation(weighed(terms))
     smoothing, length = 0.01 * spread, 30 * spread
@@ -143,7 +145,7 @@ def test_what_the_series_leaves_out_is_bounded(terms, place):
 
 
 @given(terms_of_sums, st.sampled_from(["1e-2", "1e-6", "1e-9"]))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_chernoffs_bound_holds(terms, doubt):
     lines = [
         Lines(law=law, weights=np.frombuffer(own), counts=np.frombuffer(often))

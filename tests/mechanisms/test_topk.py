@@ -89,6 +89,7 @@ def worst(mechanism, pairs):
     return most, claim
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(
     ("k", "candidates", "epsilon", "margin"),
     [(1, 1, Fraction(1), 3), (2, 2, Fraction(1, 2), 2), (2, 3, Fraction(2), 2), (1, 4, Fraction(1), 1)],

@@ -42,6 +42,7 @@ def test_wide_draws_fill_their_lowest_bits(scale, shift):
         assert chdtrc(15, ((counts - N / 16) ** 2 / (N / 16)).sum()) > LEAST_P
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(10), Fraction(81, 10)], ids=str)
 def test_the_reference_follows_the_same_laws(scale):
     bits = FixedBits(3)

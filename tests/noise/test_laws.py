@@ -19,6 +19,7 @@ from noise.divergence import hockey_stick, shifted
 NOTHING = Fraction(1, 10**35)
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(3), Fraction(10**9, 123456789)], ids=str)
 @pytest.mark.parametrize("l1", [1, 4])
 def test_laplace(scale, l1):
@@ -57,6 +58,7 @@ def tight_delta(rho, epsilon):
     return float(np.exp(logs.min()))
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("sigma2", [Fraction(1, 3), Fraction(4), Fraction(400, 7), Fraction(100)], ids=str)
 @pytest.mark.parametrize("distance", [1, 3])
 def test_gaussian(sigma2, distance):
@@ -157,6 +159,7 @@ def threshold_outputs(law, counts, threshold, reach):
     ]
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize(
     ("before", "after"),
     [((None, None), (1, 1)), ((None, None), (1, None)), ((5, None), (6, 1)), ((5, 8), (6, 9)), ((4, None), (5, None))],

@@ -31,6 +31,7 @@ def additions(bins, rows):
     return (np.array(more) for more in itertools.product(range(rows + 1), repeat=bins) if sum(more) <= rows)
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("fraction", FRACTIONS, ids=str)
 @pytest.mark.parametrize("rows", [1, 2])
 def test_a_unit_moves_no_score_further_than_claimed(fraction, rows):
@@ -55,6 +56,7 @@ def test_a_score_by_hand():
     assert mechanism.scores(np.zeros(5, np.int64), -100).tolist() == [0, -100, -100, -100, -100]
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("fraction", FRACTIONS, ids=str)
 def test_the_loss_of_each_choice(fraction):
     mechanism = choice(fraction, rows=2, epsilon=Fraction(3, 2))
@@ -85,6 +87,7 @@ def largest_loss(mechanism):
     return max(max(math.log(p[0] / q[1]), math.log(q[0] / p[1])) for p, q in pairs if p[0] and q[0])
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("fraction", FRACTIONS[1:-1], ids=str)
 def test_the_loss_is_attained(fraction, monkeypatch):
     """Nearly all of epsilon is lost; were the sensitivity believed to be smaller by a tenth, more would be."""
@@ -138,6 +141,7 @@ def misses(mechanism, line):
     return found
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("fraction", FRACTIONS, ids=str)
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(30)], ids=str)
 def test_the_interval_misses_no_more_often_than_claimed(fraction, epsilon):

@@ -87,6 +87,7 @@ def test_small_uniforms_read_on():
     assert found[1] - found[2] == pytest.approx(5, abs=1)
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("scale", SCALES, ids=lambda scale: f"{float(scale):g}")
 @pytest.mark.parametrize("folded", [True, False])
 def test_exact_and_float_agree_on_the_same_bits(scale, folded, monkeypatch):
@@ -109,6 +110,7 @@ def test_exact_and_float_coins_agree_on_the_same_bits(monkeypatch):
             assert np.array_equal(bernoulli.exp_minus(gaps, rate, bits=FixedBits(2)), quick)
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(3), Fraction(1000), Fraction(2**24 + 1)], ids=str)
 @pytest.mark.usefixtures("doubtful")
 def test_the_law_where_every_lane_is_doubtful(scale):

@@ -19,6 +19,7 @@ from discreet.schema.column import Boolean, Category, Moment, Number, Text
 from discreet.sql.keys import declared_axis, quantile_axis
 from discreet.sql.typed import typed
 from engines.asking import width_axis
+from tiers import examples
 
 SEX = Category(name="sex", values=("F", "M"), closed=True)
 AGE = Number(name="age", type="integer", low=0, high=99)
@@ -129,7 +130,7 @@ def test_equal_questions_have_equal_hashes():
 
 
 @given(values=st.lists(st.text(max_size=3), min_size=1, max_size=4))
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_hashes_of_any_text(values):
     one, two = (inquiry(Member("t", Allowed.of(found))) for found in (values, [*reversed(values), values[0]]))
     assert one.question() == two.question()

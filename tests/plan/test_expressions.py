@@ -41,6 +41,7 @@ from discreet.plan.expressions import (
 from discreet.plan.interval import Interval
 from discreet.plan.known import MOST_BOUND, MOST_DEPTH, MOST_SIZE
 from plan.trees import NUMBERS, TEXT, Trees
+from tiers import examples
 
 X, Y = Code("x", -4, 6, null=True), Code("y", -3, 2, null=False)
 POSITIVE = Code("p", 2, 5, null=False)
@@ -57,7 +58,7 @@ def check(expression, found):
             assert expression.high is None or each <= expression.high, expression
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(seed=st.integers(0, 2**32))
 def test_bounds_contain_every_value(seed):
     trees = Trees(seed)
@@ -145,7 +146,7 @@ SHORTENED = [
 ]
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(seed=st.integers(0, 2**32), turn=st.sampled_from(range(len(SHORTENED))))
 def test_the_shortest_form_has_the_same_values(seed, turn):
     trees = Trees(seed)
@@ -170,7 +171,7 @@ def test_equal_things_are_spelt_alike():
     assert algebra.over(X, Whole(0)) == algebra.remainder(X, Whole(0)) == Null()
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(one=st.integers(0, 2**32), two=st.integers(0, 2**32))
 def test_data_tells_expressions_apart(one, two):
     left, right = Trees(one).number(), Trees(two).number()
@@ -289,7 +290,7 @@ def test_periods_start_where_they_start(day):
 tokens = st.lists(st.sampled_from([pattern.ANY, pattern.ONE, "a", "b", "%", "_", "\\"]), max_size=6)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(pieces=tokens, text=st.text("ab%_\\", max_size=6))
 def test_patterns_match_as_they_are_read(pieces, text):
     def matches(pieces, text):

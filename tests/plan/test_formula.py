@@ -19,6 +19,7 @@ from discreet.plan import formula as f
 from discreet.plan.formula import arithmetic, fieller, uncertainty
 from discreet.plan.formula.linear import linear, ratio
 from noise.source import FixedBits
+from tiers import examples
 
 SURE = Fraction(95, 100)
 N = 20_000
@@ -224,6 +225,7 @@ def covered(formula, exact, noise, bits):
     return 1.0 if true is None else float(np.mean((low <= true) & (true <= high)))
 
 
+@pytest.mark.thin(10)
 @pytest.mark.parametrize("law", ["laplace", "gaussian"])
 @pytest.mark.parametrize("kind", ["uniform", "skewed", "at a bound", "two heaps"])
 @pytest.mark.parametrize("n", [0, 1, 5, 50, 5000])
@@ -234,6 +236,7 @@ def test_coverage(law, kind, n):
         assert covered(formula, exact, laws(law, 6), bits) >= 0.94, name
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("spread", [Fraction(1, 2), Fraction(3, 2), 40], ids=str)
 @pytest.mark.parametrize("law", ["laplace", "gaussian"])
 def test_coverage_under_little_and_much_noise(law, spread):
@@ -283,6 +286,7 @@ SMALL_LAWS = [
 ]
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("pair", SMALL_LAWS, ids=range(len(SMALL_LAWS)))
 def test_the_test_of_a_ratio_by_summation(pair):
     """Between the directions of the fan, too, grainy noise leaves its width at most 1.03 times as often as it may."""
@@ -462,6 +466,7 @@ OPERANDS = [
 ]
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("one", OPERANDS, ids=str)
 def test_interval_arithmetic_holds_every_value(one):
     """Every node over every pair of operands: its value at each point of a box lies in the interval of the box."""
@@ -470,7 +475,7 @@ def test_interval_arithmetic_holds_every_value(one):
             assert faults(formula) == 0, formula
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.recursive(st.sampled_from(OPERANDS), lambda inner: st.builds(grown, inner, inner).flatmap(st.sampled_from)))
 def test_interval_arithmetic_of_deep_formulas(formula):
     assert faults(formula) == 0

@@ -54,6 +54,7 @@ from discreet.plan.predicate import (
 )
 from plan.trees import DOMAINS as TREE_DOMAINS
 from plan.trees import Trees
+from tiers import examples
 
 #: Two small columns of numbers and one of text: every record can be tried.
 DOMAINS = {
@@ -145,7 +146,7 @@ def connection():
 
 
 @given(tree=trees)
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(200), deadline=None, suppress_health_check=list(HealthCheck))
 def test_the_normal_form_means_what_sql_means(connection, tree):
     found = {number for (number,) in connection.execute(f"SELECT n FROM r WHERE {sql_of(tree)}").fetchall()}
     form = form_of(tree)
@@ -153,7 +154,7 @@ def test_the_normal_form_means_what_sql_means(connection, tree):
 
 
 @given(tree=trees)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_the_region_is_exactly_the_predicate_while_boxes_are_few(tree):
     form = form_of(tree)
     found = region(form)
@@ -204,7 +205,7 @@ def test_a_hull_holds_its_boxes(several):
 
 
 @given(tree=trees)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_spelling_does_not_matter(tree):
     """Turned around, doubled, doubly negated: the same form, so the same question."""
     assert form_of(turned(tree)) == form_of(tree)
@@ -224,7 +225,7 @@ def turned(tree):
 
 
 @given(tree=trees)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_the_form_is_normal(tree):
     """One set a column in each AND and OR, no double, no empty set, no nesting of like in like."""
 
@@ -262,7 +263,7 @@ AGE, SIGNED = Code("age", 0, 120, null=True), Code("n", -60, 60, null=False)
 COST, NOTE = Code("cost", -10_000, 2_000_000, null=True), TextCode("note")
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(seed=st.integers(0, 2**32))
 def test_a_condition_holds_for_the_same_records_in_whichever_form(seed):
     trees = Trees(seed)
@@ -275,7 +276,7 @@ def test_a_condition_holds_for_the_same_records_in_whichever_form(seed):
     assert all(record in inside for record, holds_ in zip(rows, held(form, rows), strict=True) if holds_)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(seed=st.integers(0, 2**32))
 def test_negation_is_the_opposite(seed):
     trees = Trees(seed)
@@ -286,7 +287,7 @@ def test_negation_is_the_opposite(seed):
     assert held(negation(opposite, TREE_DOMAINS), rows) == held(form, rows)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(seed=st.integers(0, 2**32))
 def test_an_expression_of_one_small_column_becomes_a_set_of_its_values(seed):
     """Exactly: the region of such a condition is the condition."""
@@ -312,7 +313,7 @@ RISING = [
 ]
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(data=st.data())
 def test_rising_steps_over_a_large_column_become_a_set_of_its_values(data):
     of = COST

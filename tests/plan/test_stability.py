@@ -68,7 +68,7 @@ def test_a_roster_has_one_row_a_person():
     assert own.rows == 1 and own.constant == {"rows"} and own.region.is_whole
 
 
-@pytest.mark.parametrize("grain", [1, 2, 3, 7, 8])
+@pytest.mark.parametrize("grain", [1, 2, 3, *(pytest.param(grain, marks=pytest.mark.deep) for grain in (7, 8))])
 def test_cutting_to_grains_moves_no_further_than_claimed(grain):
     """floor(a / g) and floor(b / g), over every start and every spread of a change."""
     claim = sensitivity(Sum(of=AGE, grain=grain), relation(3), touched=2)

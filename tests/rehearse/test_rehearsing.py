@@ -62,6 +62,7 @@ def test_exactly_what_is_declared_is_exact(tmp_path):
     assert sum(number.plain for (number,) in found.numbers) == 5000
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize(
     "text",
     [

@@ -24,6 +24,7 @@ from engines.test_expressions import GROWING, extremes
 from plan.trees import NUMBERS, Trees
 from sql.patients import scalar
 from sql.samples import SAMPLES
+from tiers import examples
 
 POSTGRES = Emitter(dialect=PostgreSQL())
 TEXT = TextCode("text")
@@ -117,7 +118,7 @@ def agree(connection, seed):
         assert [each is True for each in column] == held(predicate, rows), predicate
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(seed=seeds)
 def test_postgresql_computes_what_python_says(connection, seed):
     agree(connection, seed)

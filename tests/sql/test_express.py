@@ -13,6 +13,7 @@ from discreet.sql.typed import Numeric
 from sql import patients
 from sql.patients import condition, connect, records, scalar, shown
 from sql.samples import INSTEAD, SAMPLES
+from tiers import examples
 
 ROWS = records(120, seed=7)
 
@@ -36,6 +37,7 @@ def same(mine, theirs, step):
     return mine == theirs and isinstance(theirs, date)
 
 
+@pytest.mark.thin(200)
 @pytest.mark.parametrize("text", SAMPLES)
 def test_it_means_what_it_means_to_duckdb(connection, text):
     found = scalar(text)
@@ -87,7 +89,7 @@ conditions = st.recursive(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(text=conditions)
 def test_three_valued_logic_is_that_of_duckdb(connection, text):
     answers = connection.execute(f"SELECT {text} FROM given ORDER BY row").fetchall()

@@ -17,6 +17,7 @@ from discreet.sql.catalog import Known, PublicTable
 from discreet.sql.periods import starts
 from discreet.sql.read import read
 from sql.test_read import reading
+from tiers import examples
 
 MANY = tuple(f"v{number:05}" for number in range(12_000))
 SCHEMA = read_table(
@@ -93,7 +94,7 @@ def slow_starts(unit, low, high):
     return tuple(edges)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.sampled_from(["year", "quarter", "month", "week"]), st.integers(FIRST_DAY, LAST_DAY), st.integers(0, 3000))
 @example("month", LAST_DAY, 0)
 @example("week", LAST_DAY, 0)

@@ -17,6 +17,7 @@ from discreet.schema.file import read_table
 from discreet.sql.catalog import Known, PublicTable
 from discreet.sql.functions import FUNCTIONS
 from discreet.sql.read import read, read_batch
+from tiers import examples
 
 COLUMNS = {
     "age": {"type": "integer", "low": 0, "high": 120},
@@ -409,7 +410,7 @@ conditions = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(conditions)
 def test_null_logic_is_that_of_sql(condition):
     with sqlite3.connect(":memory:") as other:

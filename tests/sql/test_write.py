@@ -17,6 +17,7 @@ from discreet.sql.write import Names, Writer
 from discreet.sql.write import shown as own_names
 from engines.asking import asked as cells_of
 from engines.asking import region, width_axis
+from tiers import examples
 
 AGE = Number(name="age", type="integer", low=0, high=119)
 SEX = Category(name="sex", values=("F", "M"), closed=True)
@@ -115,14 +116,14 @@ def test_sets_mean_in_sql_what_they_mean(connection, number):
 
 
 @given(text=st.text(st.characters(codec="utf-8")))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_no_text_breaks_out_of_its_quotes(connection, text):
     found = connection.execute(f"SELECT {text_literal(text)}, 1 AS {identifier(text.replace(chr(0), '') or 'x')}")
     assert found.fetchall() == [(text, 1)]
 
 
 @given(low=st.text(st.characters(codec="utf-8"), max_size=3), high=st.text(max_size=3), value=st.text(max_size=3))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_text_is_compared_byte_by_byte(connection, low, high, value):
     if any(0xD800 <= ord(letter) < 0xE000 for letter in high + value):
         return
@@ -145,7 +146,7 @@ def places(connection, found: Axis, codes):
 
 
 @given(data=st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_cells_are_found_for_every_kind_of_edges(connection, data):
     low = data.draw(st.one_of(st.integers(-50, 50), st.sampled_from([-(2**60), 2**60 - 200])))
     size = data.draw(st.integers(1, 150))

@@ -65,6 +65,7 @@ def test_a_warning_comes_before_anything_is_spent():
     assert not choice(*[500] * 4).warnings  # nobody said how many rows
 
 
+@pytest.mark.deep  # it measures seconds of a processor
 @pytest.mark.parametrize("width", [4, 12, 30])
 def test_a_fit_takes_at_most_twice_the_seconds_it_was_given(tmp_path, width):
     """CPU seconds, after what is loaded once. Most of the time is left over: at this epsilon models stay small."""

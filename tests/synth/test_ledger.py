@@ -167,6 +167,7 @@ print("lived")
 """
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize(
     ("name", "when", "turn", "stored"),
     [("step", "after", 2, 1), ("store", "before", 2, 1), ("store", "after", 2, 2)],

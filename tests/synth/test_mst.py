@@ -20,6 +20,7 @@ from synth.worlds import fit, open_project
 DEPENDENT = ("privbayes", "mst", "aim")
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("budget", "table"), [(RHO, ROW), (PURE, ROW), (RHO, PERSON), (PURE, PERSON)])
 def test_a_fit_spends_its_reservation_to_the_last_digit(tmp_path, kind, budget, table):
@@ -27,6 +28,7 @@ def test_a_fit_spends_its_reservation_to_the_last_digit(tmp_path, kind, budget, 
     assert spent(project, fit(project, kind=kind, epsilon="0.7")) == 1
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("sizes", "cells"), [((6,), 1000), ((3, 4), 1000), ((5, 4, 3), 8)])
 def test_few_or_large_columns_waste_nothing(tmp_path, kind, sizes, cells):

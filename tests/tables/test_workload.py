@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import UsageError
 from discreet.tables.workload import AllRanges, GivenRanges, Prefixes, Product, Workload
+from tiers import examples
 
 
 def written(workload: Workload) -> np.ndarray:
@@ -38,7 +39,7 @@ lines = st.integers(1, 17).flatmap(
 
 
 @given(st.one_of(lines, st.tuples(lines, lines).map(lambda pair: Product(*pair))), st.randoms(use_true_random=False))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_what_planning_reads_is_that_of_the_matrix(workload, random):
     matrix = written(workload)
     gram = matrix.T @ matrix
@@ -50,7 +51,7 @@ def test_what_planning_reads_is_that_of_the_matrix(workload, random):
 
 
 @given(lines, st.integers(1, 20))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_block_energies_are_those_of_averaged_queries(workload, size):
     matrix = written(workload)
     padded = np.pad(matrix, ((0, 0), (0, -workload.cells % size)))

@@ -11,6 +11,7 @@ from discreet.bundle.derivation import _terms
 from discreet.plan.evaluate import value
 from discreet.plan.expressions import columns, to_data
 from plan.trees import NUMBERS, Trees
+from tiers import examples
 from verify.forging import checker
 
 #: Bundles are made once for all tests of this folder, by whichever comes first.
@@ -25,7 +26,7 @@ def relation():
     return importlib.import_module("relation")
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(seed=st.integers(0, 2**32))
 def test_bounds_hold_and_are_those_of_the_proof(seed, relation):
     trees = Trees(seed)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from discreet.accounting.region import Allowed, Box, Region
 from discreet.answers.reconcile.edges import edges_of, may_tell
 from discreet.inference.reconcile import Domain, Known, Measured
+from tiers import examples
 
 DOMAIN = Domain(columns={"a": Allowed(((0, 6),), null=True), "b": Allowed(((0, 2),), null=False)})
 SIDES = st.tuples(
@@ -24,7 +25,7 @@ def region(sides) -> Region:
 
 
 @given(st.lists(SIDES.map(region), min_size=1, max_size=8), SIDES.map(region))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_what_is_determined_is_never_ruled_out(known, asked):
     told = Known([Measured(region=each, value=1.0, variance=1.0) for each in known], DOMAIN)
     if told.about(asked, "rows") is not None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from playwright.sync_api import Page
 
-#: A phone, a small window, a usual one and a large one.
-WIDTHS = (390, 1000, 1400, 1920)
+from tiers import size
+
+#: A phone, a small window, a usual one and a large one; in the fast tier the first and the third.
+WIDTHS = size((390, 1400), (390, 1000, 1400, 1920))
 
 #: Faults of what is shown now, a line each. What is folded away or inside a box that scrolls sideways is left out.
 PROBE = """() => {

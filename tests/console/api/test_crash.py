@@ -19,8 +19,10 @@ from discreet import wire
 from discreet.console.people.passwords import Passwords
 from discreet.console.people.people import People
 from discreet.errors import QueryFailed
+from tiers import size
 
-KILLS = 40
+#: In the fast tier: a key paid twice at one kill of eight is still seen two times in three.
+KILLS = size(8, 40)
 PROGRAMS = 4
 
 
@@ -135,4 +137,4 @@ def test_killed_at_random_moments_every_key_is_paid_once(console, token, tmp_pat
     paid = state.account("people").paid_by("ann")
     assert paid == Fraction(1, 100) * (len(answered) + len(lost))
     assert discreet.open(tmp_path / "clinic").verify().sound
-    assert len(answered) >= 5, "it is killed at work"
+    assert len(answered) >= size(1, 5), "it is killed at work"

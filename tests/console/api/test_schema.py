@@ -17,6 +17,7 @@ from schemathesis.checks import (
 from console.api.served import serving
 from discreet.console.api.document import document
 from discreet.console.pages.api import ENTRIES
+from tiers import size
 
 CHECKS = [
     not_a_server_error,
@@ -90,7 +91,7 @@ def test_answers_are_as_the_document_says(caller, name, mode):
     operation = OPERATIONS[name]
 
     @given(case=operation.as_strategy(generation_mode=mode))
-    @settings(max_examples=8, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+    @settings(max_examples=size(2, 8), deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
     def fuzz(case):
         caller.call(case, number=next(numbers) if mode is GenerationMode.POSITIVE else 0)
 

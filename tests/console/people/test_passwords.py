@@ -110,6 +110,7 @@ def test_one_hash_whoever_comes(people, ada, monkeypatch):
         assert calls == ["verify"], name
 
 
+@pytest.mark.deep  # the whole visit is timed in test_login
 def test_unknown_and_wrong_cost_the_same(tmp_path, monkeypatch):
     """By processor time, with the real parameters: medians within a fifth, and far from nothing."""
     people = People.of(tmp_path)

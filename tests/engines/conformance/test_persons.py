@@ -22,6 +22,7 @@ from discreet.sql.typed import typed
 from engines.conformance.agreeing import Declaration, agree
 from engines.conformance.grounds import contents
 from engines.persons_tables import IDS, TAG_KEY, TYPES, File, check_unit, persons
+from tiers import examples
 
 AGE = Number(name="age", type="integer", low=0, high=120)
 COLUMNS = (
@@ -227,7 +228,7 @@ EVERYWHERE = [(type_, ids) for type_, ids in TYPES if not pa.types.is_date(type_
 
 
 @given(people=persons(types=EVERYWHERE))
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(12), deadline=None, suppress_health_check=list(HealthCheck))
 def test_generated_persons(reference, light_ground, people):
     generated(reference, light_ground, people)
 

@@ -111,7 +111,7 @@ def answered(asked, texts):
         assert any(any(vector) for step in found for vector in step), text
 
 
-@pytest.mark.parametrize("part", range(3))
+@pytest.mark.parametrize("part", [pytest.param(0, marks=pytest.mark.fast), 1, 2])
 def test_core(asked, part):
     answered(asked, (*FEW, *CORE)[part::3])
 

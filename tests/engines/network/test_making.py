@@ -24,11 +24,12 @@ from discreet.engines.spark.engine import SparkEngine
 from discreet.errors import Refused, SchemaError, UsageError
 from engines.network.networks import NAMES, Changed, Network, contents, declared, networks, of_rows, tag
 from engines.persons_tables import KEY, TAG_KEY, File
+from tiers import examples
 
 DUCKDB = DuckDBEngine(threads=1)
 MEMORY = MemoryEngine()
 ENGINES = pytest.mark.parametrize("engine", [MEMORY, DUCKDB], ids=["memory", "duckdb"])
-SOME = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+SOME = settings(max_examples=examples(15), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -187,7 +188,7 @@ def test_other_engines_refuse_by_a_sentence_before_they_connect(tmp_path):
 
 
 @given(first=st.binary(min_size=16, max_size=16), second=st.binary(min_size=16, max_size=16), directed=st.booleans())
-@settings(SOME, max_examples=50)
+@settings(SOME, max_examples=examples(50))
 def test_duckdb_finds_the_same_place(first, second, directed):
     sql = ", ".join(edge_place_sql("$first::BLOB", "$second::BLOB", directed=directed))
     values = {"secret": edges_secret(KEY), "first": first, "second": second}
@@ -210,12 +211,18 @@ BUGS = {
 TRIED = [(str(number * number % 11), str(number % 7)) for number in range(40)]
 
 
+#: Whether it was seen to stand without a bug: once is enough for all.
+_stands = []
+
+
 @pytest.mark.parametrize("bug", BUGS)
 def test_a_planted_bug_is_caught(folder, monkeypatch, bug):
     network = of_rows([*TRIED, ("1", "1"), ("", "2"), ("2", ""), ("", "")])
     forgotten = [tag("4")]
     good = declared(MEMORY, network, folder, forgotten=forgotten)
-    assert declared(DUCKDB, network, folder, forgotten=forgotten) == good
+    if not _stands:
+        assert declared(DUCKDB, network, folder, forgotten=forgotten) == good
+        _stands.append(True)
     connect = duckdb_engine._connect
     monkeypatch.setattr(duckdb_engine, "_connect", lambda *how, **more: Changed(connect(*how, **more), *BUGS[bug]))
     assert differs(network, folder, forgotten, good)

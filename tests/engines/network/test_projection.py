@@ -8,6 +8,7 @@ import pytest
 from discreet.engines.network import projection
 from discreet.engines.network.projection import project
 from graph.every import edges_of, exact_graph, projected
+from tiers import size
 
 
 def shuffled(edges, rng):
@@ -26,7 +27,7 @@ def test_it_is_the_obvious_one(few, rounds, directed, monkeypatch):
     monkeypatch.setattr(projection, "_FEW", few)
     monkeypatch.setattr(projection, "_MOST_ROUNDS", rounds)
     rng = np.random.default_rng(few + rounds)
-    for _ in range(150):
+    for _ in range(size(40, 150)):
         nodes, limit = int(rng.integers(2, 25)), int(rng.integers(1, 7))
         edges = random_edges(rng, nodes, rng.random(), directed=directed)
         kept = project(exact_graph(edges, nodes, directed=directed), limit)

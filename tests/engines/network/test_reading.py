@@ -20,11 +20,12 @@ from discreet.schema.schema import Schema, Table
 from discreet.schema.unit import PrivacyUnit
 from engines.network.networks import declared, of_rows
 from engines.persons_tables import IDS
+from tiers import examples
 
 DUCKDB = DuckDBEngine(threads=1)
 MEMORY = MemoryEngine()
 ENGINES = pytest.mark.parametrize("engine", [MEMORY, DUCKDB], ids=["memory", "duckdb"])
-SOME = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+SOME = settings(max_examples=examples(150), deadline=None, suppress_health_check=list(HealthCheck))
 ENDS = ("from", "to")
 
 

@@ -10,6 +10,7 @@ from discreet.engines.network import triangles as counting
 from discreet.engines.network.exact import ExactGraph
 from discreet.engines.network.triangles import largest_common, largest_degrees, triangles, wedges
 from graph.every import exact_graph, graphs, pairs
+from tiers import size
 
 
 def dense(edges, nodes):
@@ -43,7 +44,7 @@ def test_random_graphs_in_blocks(block, directed, monkeypatch):
     """Also directed: an edge and the one back are one edge here."""
     monkeypatch.setattr(counting, "_BLOCK", block)
     rng = np.random.default_rng(block)
-    for _ in range(60):
+    for _ in range(size(15, 60)):
         nodes, chance = int(rng.integers(1, 40)), rng.random()
         edges = [edge for edge in pairs(nodes, directed=directed) if rng.random() < chance]
         assert counted(exact_graph(edges, nodes, directed=directed)) == dense(edges, nodes)
@@ -69,6 +70,7 @@ def test_a_book_among_many_edges():
     assert triangles(graph) == 0
 
 
+@pytest.mark.deep
 def test_a_hundred_thousand_nodes_take_seconds():
     rng = np.random.default_rng(1)
     weight = np.minimum(rng.pareto(1.5, 100_000) + 1, 500).cumsum()
@@ -96,7 +98,7 @@ class TestDense:
         low, high = numbers[low], numbers[high]
         return ExactGraph(np.minimum(low, high), np.maximum(low, high), exact_nodes=nodes + more)
 
-    @pytest.mark.parametrize("more", [0, 9000])
+    @pytest.mark.parametrize("more", [0, size(900, 9000)])
     def test_both_ways_say_the_same(self, more, monkeypatch):
         found = []
         for quick in (300, 0, 10**9):  # as it is; never by a matrix; always

@@ -18,6 +18,7 @@ from discreet.engines.values import Instant
 from discreet.schema.column import Boolean, Category, Moment, Number, Text
 from discreet.sql.postgres import SESSION
 from engines.tables import STEPS, cells_of_text, columns
+from tiers import examples
 
 INTEGER, DAY, STAMP = (
     Number(name="x", type="integer"),
@@ -69,14 +70,14 @@ def _closed(column):
     return isinstance(column, Boolean) and column.closed
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(found=written())
 def test_texts(cursor, found):
     column, cells = found
     assert coded(cursor, column, "text", "text", cells) == wanted(column, cells)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(
     values=st.lists(st.one_of(st.floats(), st.integers(-(10**18), 10**18).map(float)), min_size=1, max_size=12),
     step=st.sampled_from(STEPS),
@@ -87,7 +88,7 @@ def test_doubles(cursor, values, step):
         assert coded(cursor, column, "float", "float8", values) == wanted(column, map(repr, values))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(values=st.lists(st.floats(width=32), min_size=1, max_size=12), step=st.sampled_from(STEPS))
 def test_floats(cursor, values, step):
     grid = Number(name="x", type="decimal", step=Fraction(step))
@@ -96,7 +97,7 @@ def test_floats(cursor, values, step):
         assert coded(cursor, column, "float", "float4", values) == wanted(column, shown)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(values=st.lists(st.decimals(allow_nan=False, allow_infinity=False), min_size=1, max_size=12))
 def test_numerics(cursor, values):
     values = [value for value in values if abs(value.adjusted()) < 5000]
@@ -104,7 +105,7 @@ def test_numerics(cursor, values):
         assert coded(cursor, column, "numeric", "numeric", values) == wanted(column, [f"{value:f}" for value in values])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(mantissa=st.integers(0, 10**20), places=st.integers(0, 25), exponent=st.integers(-345, 330), sign=st.booleans())
 def test_exponents(cursor, mantissa, places, exponent, sign):
     text = f"{'-' if sign else ''}{Decimal(mantissa).scaleb(-places):f}e{exponent}"
@@ -190,7 +191,7 @@ def test_dates_and_timestamps_of_the_server(cursor):
     assert before == [-1, -micros, -1, -1]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(moments=st.lists(st.datetimes(min_value=datetime(1, 1, 1)), min_size=1, max_size=8))
 def test_moments_of_the_server(cursor, moments):
     nanos = [(moment - datetime(1970, 1, 1)) // timedelta(microseconds=1) * 1000 for moment in moments]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from discreet.engines.keyed import pads, person_secret, person_tag, row_digest
 from discreet.engines.postgres.keyed import digest_sql, kept_sql, secret_sql, tag_sql
 from discreet.sql.postgres import SESSION
+from tiers import examples
 
 KEY = bytes(range(32))
 
@@ -26,7 +27,7 @@ def cursor(postgres_address):
         yield psycopg.RawCursor(connection)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(persons=keys)
 def test_tags_and_secrets(cursor, persons):
     sql = f"""SELECT {tag_sql(["a", "b"])}, {secret_sql(["a", "b"])}
@@ -35,7 +36,7 @@ def test_tags_and_secrets(cursor, persons):
     assert found == [(person_tag(person, KEY), person_secret(person, KEY)) for person in persons]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     codes=st.tuples(st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1)), st.one_of(st.none(), texts)),
     occurrence=st.integers(1, 2**40),
@@ -64,7 +65,7 @@ def _kept(secret, rows, limit):
     return [(a, ranked[0][1], c) for a, _, c in ranked[:limit]]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(seed=st.integers(0, 2**32), limit=st.integers(1, 5))
 def test_truncation(cursor, seed, limit):
     """Equal rows, NULLs and persons within the limit; the order of rows does not matter."""

@@ -16,10 +16,11 @@ from discreet.inference.linear.residual_part import Part, subsets
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
 from inference.linear.residual_cases import cases, expanded, marginal, rows, solution
+from tiers import examples
 
 
 @given(cases(), st.integers(0, 2**32))
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_values_and_variances_are_those_of_dense_least_squares(case, seed):
     check(case, seed)
 
@@ -53,7 +54,7 @@ def test_a_wrong_information_is_seen(factor):
 
 
 @given(cases())
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_the_law_of_a_cell_is_that_of_its_row_of_weights(case):
     check_law(case)
 

@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from discreet.inference.linear.residual_whole import whole
+from tiers import examples
 
 tables = arrays.arrays(np.float64, arrays.array_shapes(max_dims=3, max_side=4), elements=st.floats(-1e7, 1e7))
 
 
 @given(tables, st.integers(0, 10**7))
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_whole_tables_have_the_total(table, total):
     found = whole(table, total)
     assert found.shape == table.shape and found.dtype == np.int64

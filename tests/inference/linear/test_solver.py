@@ -18,6 +18,7 @@ from discreet.inference.linear.woodbury import WoodburySolver
 from discreet.mechanisms.strategy.levels import Levels
 from discreet.mechanisms.strategy.merged import Merged
 from discreet.mechanisms.strategy.strategy import Diagonal, Identity, Matrix, Product, Stack
+from tiers import examples
 
 
 def trees(cells: int) -> st.SearchStrategy[Levels]:
@@ -83,13 +84,13 @@ def check(found: Solver) -> None:
 
 
 @given(lines)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_solvers_of_one_axis_are_least_squares(strategy):
     check(solver(strategy))
 
 
 @given(trees(23))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_the_weights_of_a_tree_are_all_there(strategy):
     found = LevelsSolver(strategy)
     lows, highs = all_ranges(23)
@@ -103,7 +104,7 @@ def test_the_weights_of_a_tree_are_all_there(strategy):
 
 
 @given(st.integers(1, 5).flatmap(trees), st.integers(1, 5).flatmap(wide))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_products_are_least_squares_over_boxes(first, second):
     strategy = Product((first, second))
     found = solver(strategy)

@@ -17,6 +17,7 @@ from discreet.inference.reconcile.nonnegative import nonnegative
 from discreet.inference.reconcile.pricing import Pricing
 from inference.reconcile.question_log import DOMAIN, People, QuestionLog, measured
 from inference.reconcile.small_worlds import SmallWorld, small_world
+from tiers import size
 
 
 def least_distance(world: SmallWorld, values: np.ndarray) -> float:
@@ -38,7 +39,7 @@ def side(name: str, *codes: int) -> Region:
     return Region((Box({name: Allowed.of(codes)}),))
 
 
-@pytest.mark.parametrize("seeds", [range(200), range(200, 400)], ids=str)
+@pytest.mark.parametrize("seeds", [range(size(60, 200)), range(200, size(260, 400))], ids=str)
 def test_tables_against_all_atoms(seeds: range) -> None:
     check_tables(seeds)
 
@@ -66,7 +67,7 @@ def check_tables(seeds: range) -> None:
 
 
 def test_a_table_gives_its_numbers() -> None:
-    for seed in range(200):
+    for seed in range(size(60, 200)):
         world = small_world(seed)
         found = table(Known(world.measured, world.domain), near=1e-9)
         for number, value in zip(world.measured, found.values, strict=True):
@@ -76,7 +77,7 @@ def test_a_table_gives_its_numbers() -> None:
 
 
 def test_positive_numbers_satisfy_everything() -> None:
-    for seed in range(300):
+    for seed in range(size(80, 300)):
         world = small_world(seed)
         known = Known(world.measured, world.domain)
         found = positive(known)
@@ -94,8 +95,8 @@ def test_positive_numbers_satisfy_everything() -> None:
 
 
 def test_containments_and_exclusions_are_those_of_the_atoms() -> None:
-    seen = 0
-    for seed in range(400):
+    seen, seeds = 0, size(120, 400)
+    for seed in range(seeds):
         world = small_world(seed)
         shape = Known(world.measured, world.domain).families["rows"].geometry
         firsts = {int(number): place for place, number in reversed(list(enumerate(shape.number))) if number >= 0}
@@ -105,7 +106,7 @@ def test_containments_and_exclusions_are_those_of_the_atoms() -> None:
             assert within[one, other] == (rows[one] <= rows[other]).all(), seed
             assert (shape.shared[one, other] == 0.0) == (not (rows[one] & rows[other]).any()), seed
             seen += int(within[one, other])
-    assert seen > 300
+    assert seen > 0.75 * seeds
 
 
 def test_an_unfinished_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,7 +143,7 @@ def test_an_unfinished_table_is_refused() -> None:
 
 def test_pricing_is_the_best_record() -> None:
     rng = np.random.default_rng(5)
-    for seed in range(150):
+    for seed in range(size(50, 150)):
         world = small_world(seed)
         shape = Known(world.measured, world.domain).families["rows"].geometry
         if not shape.pieces:
@@ -175,7 +176,7 @@ def test_small_quadratic_programs() -> None:
             assert np.abs(slope[found > 0.0]).max(initial=0.0) < hair
 
 
-@pytest.fixture(scope="module", params=[1, 4])
+@pytest.fixture(scope="module", params=[1, pytest.param(4, marks=pytest.mark.deep)])
 def log(request: pytest.FixtureRequest) -> tuple[Known, np.ndarray]:
     regions, people = QuestionLog(request.param).regions(600), People(10_000, request.param)
     exact = np.array([people.count(region) for region in regions], dtype=float)
@@ -216,7 +217,7 @@ def test_whole_numbers_agree_exactly(log: tuple[Known, np.ndarray]) -> None:
 
 
 def test_whole_numbers_of_small_worlds() -> None:
-    for seed in range(400):
+    for seed in range(size(100, 400)):
         world = small_world(seed)
         known = Known(world.measured, world.domain)
         found = whole(known, positive(known).values)

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from discreet.mechanisms.strategy.centred import Centred
 from discreet.mechanisms.strategy.strategy import Identity, Product
+from tiers import examples
 
 
 @given(st.integers(2, 9), st.lists(st.integers(2, 4), max_size=2), st.data())
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_columns_and_sums_are_those_of_the_matrix(size, others, data):
     strategy = Product((Centred(size), *map(Centred, others), Identity(2)))
     matrix = strategy.matrix()

@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 from discreet.mechanisms.strategy.levels import Levels
 from discreet.mechanisms.strategy.merged import Merged
 from discreet.mechanisms.strategy.strategy import Diagonal, Matrix
+from tiers import examples
 
 INNER = (Levels(3, ((1, 2), (2, 3))), Diagonal(np.array([1, 5, 2])), Matrix(np.array([[1, -2, 3], [0, 4, -1]])))
 
 
 @given(st.sampled_from(INNER), st.lists(st.integers(-1, 2), min_size=1, max_size=9), st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_columns_and_sums_are_those_of_the_matrix(inner, groups, data):
     merged = Merged(np.array(groups), inner)
     matrix = merged.matrix()

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from discreet.mechanisms.strategy.levels import Levels
 from discreet.mechanisms.strategy.strategy import Diagonal, Groups, Identity, Matrix, Product, Stack, Strategy
+from tiers import examples
 
 
 def small(cells: int) -> st.SearchStrategy[Strategy]:
@@ -30,7 +31,7 @@ kinds = st.one_of(
 
 
 @given(kinds, st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_columns_and_sums_are_those_of_the_matrix(strategy, data):
     matrix = strategy.matrix()
     assert matrix.shape == (strategy.rows, strategy.cells)
@@ -47,7 +48,7 @@ def test_products_are_kronecker_products():
 
 
 @given(kinds, st.integers(1, 4), st.data())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_a_unit_moves_what_is_measured_by_no_more_and_sometimes_by_as_much(strategy, rows, data):
     if not max(strategy.column_l1):
         with pytest.raises(ValueError, match="measures nothing"):

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.mechanisms.strategy.toeplitz import COEFFICIENT_BITS, WEIGHT_BITS, Toeplitz, square_root
+from tiers import examples
 
 whole = st.integers(-9, 9)
 counters = st.integers(1, 7).flatmap(
@@ -23,7 +24,7 @@ counters = st.integers(1, 7).flatmap(
 
 
 @given(counters, st.data())
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_norms_and_sums_are_those_of_the_matrix(counter, data):
     matrix = counter.matrix()
     slow = [[int(counter.coefficients[t - s] * counter.weights[s]) if s <= t else 0 for s in range(counter.cells)]

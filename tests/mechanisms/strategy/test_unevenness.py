@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from discreet.mechanisms.strategy.evenest import Evenest
 from discreet.mechanisms.strategy.unevenness import Unevenness, sizes_up_to
+from tiers import examples
 
 LINES = st.lists(st.integers(0, 40), min_size=1, max_size=20)
 KINDS = st.tuples(st.sampled_from([(2,), (2, 4), (4, 8), (2, 4, 8)]))
@@ -25,13 +26,13 @@ def by_hand(counts, sizes):
 
 
 @given(LINES, KINDS)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_it_is_the_distance_from_flat(counts, kind):
     assert Unevenness(len(counts), *kind).apply(np.array(counts)).tolist() == pytest.approx(by_hand(counts, *kind))
 
 
 @given(LINES, KINDS, st.lists(st.integers(0, 19), min_size=1, max_size=4))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 def test_a_unit_moves_it_by_no_more_than_is_paid_for(counts, kind, rows):
     measure = Unevenness(len(counts), *kind)
     more = np.array(counts)
@@ -64,7 +65,7 @@ def partitions(cells, largest):
 
 
 @given(st.lists(st.integers(0, 30), min_size=8, max_size=8), st.integers(0, 60))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_the_evenest_partition_is_the_cheapest_of_all(counts, price):
     uneven = Unevenness(8, (2, 4))
     costs = []
@@ -76,7 +77,7 @@ def test_the_evenest_partition_is_the_cheapest_of_all(counts, price):
 
 
 @given(LINES, st.integers(0, 60), st.lists(st.integers(0, 19), min_size=1, max_size=4))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 def test_a_unit_moves_the_cost_of_the_evenest_by_no_more_than_is_paid_for(counts, price, rows):
     measure = Evenest(Unevenness(len(counts), (2, 4, 8)), price)
     more = np.array(counts)

@@ -23,6 +23,7 @@ from discreet.tables.marginals.pure import _Problem, pure_split
 from discreet.tables.marginals.release import expected_rmse
 from discreet.tables.marginals.workload import Wish
 from inference.linear.residual_cases import marginal, rows
+from tiers import examples
 
 ADULT = (85, 9, 100, 16, 7, 15, 6, 5, 2, 100, 100, 99, 42, 2)
 RHO = Reserved(epsilon=None, rho=Fraction(1, 2), delta=Fraction(0))
@@ -72,7 +73,7 @@ small = st.lists(st.integers(1, 4), min_size=1, max_size=4).flatmap(
 
 
 @given(small)
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 def test_no_gaussian_strategy_is_better(case):
     """The bound of all strategies, (sum of singular values)^2 / cells of the domain, by dense algebra: attained."""
     sizes, weights = case
@@ -86,7 +87,7 @@ def test_no_gaussian_strategy_is_better(case):
 
 
 @given(small, st.booleans(), st.integers(1, 5))
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 def test_plans_cost_no_more_than_is_reserved_and_nearly_that(case, gaussian, unit):
     sizes, weights = case
     planned = plan(Wish.of_sets(sizes, weights), gaussian=gaussian)
@@ -127,7 +128,7 @@ def test_a_price_that_forgets_a_norm_or_the_unit_is_seen(gaussian, monkeypatch):
 
 
 @given(small, st.integers(0, 2**32))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_no_step_of_the_search_goes_up(case, seed):
     sizes, weights = case
     wish = Wish.of_sets(sizes, weights)
@@ -142,7 +143,7 @@ def test_no_step_of_the_search_goes_up(case, seed):
 
 
 @given(small)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_the_split_says_what_it_gives(case):
     """The value of a pure split against dense least squares over its parts, at epsilon^2 / 2 = 1."""
     sizes, weights = case
@@ -176,7 +177,7 @@ def test_few_tables_cover_many():
 
 
 @given(small, st.sampled_from([1.0, 1.5]))
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_a_cover_covers(case, slack):
     sizes, weights = case
     wish = Wish.of_sets(sizes, weights)

@@ -17,6 +17,7 @@ from discreet.tables.planning.errors import mean_variance, sensitivity_squared
 from discreet.tables.planning.factorisation import factorisation
 from discreet.tables.planning.trees import Forest, Tree
 from discreet.tables.workload import AllRanges, GivenRanges, Prefixes
+from tiers import examples
 
 
 def dense_error(workload, rows: np.ndarray) -> float:
@@ -26,7 +27,7 @@ def dense_error(workload, rows: np.ndarray) -> float:
 
 
 @given(st.integers(2, 12), st.integers(1, 4), st.integers(0, 10**6))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_the_error_beside_bumps_and_its_gradient_are_those_of_the_matrix(cells, count, seed):
     random = np.random.default_rng(seed)
     workload = AllRanges(cells) if seed % 2 else Prefixes(cells)
@@ -44,7 +45,7 @@ def test_the_error_beside_bumps_and_its_gradient_are_those_of_the_matrix(cells, 
 
 
 @given(st.lists(st.sampled_from([2, 3, 4]), min_size=0, max_size=3), st.integers(1, 3), st.booleans(), st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_the_error_of_an_even_tree_is_that_of_its_matrix(ratios, top, gaussian, data):
     sizes = tuple(int(size) for size in np.cumprod([1, *ratios]))
     cells = sizes[-1] * top
@@ -162,7 +163,7 @@ def test_cells_drowned_by_wide_rows_are_not_rounded_away():
 
 
 @given(st.integers(1, 20), st.data())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_atoms_tell_apart_what_the_ranges_do(cells, data):
     end = st.integers(0, cells - 1)
     pairs = data.draw(st.lists(st.tuples(end, end).map(sorted), min_size=1, max_size=5))

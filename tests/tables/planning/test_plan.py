@@ -21,6 +21,7 @@ from discreet.mechanisms.strategy.strategy import Identity, Matrix, Stack
 from discreet.tables.planning.errors import mean_variance, singular_bound
 from discreet.tables.planning.plan import Planned, plan, rmse
 from discreet.tables.workload import AllRanges, GivenRanges, Prefixes, Product, Workload
+from tiers import examples
 
 
 def per_query(planned: Planned) -> float:
@@ -114,7 +115,7 @@ lines = st.integers(1, 40).flatmap(
 
 
 @given(lines, st.booleans(), st.sampled_from(["best", "binary", "identity"]), st.sampled_from([0, 0.05]))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_the_error_of_a_plan_is_that_of_its_matrix(workload, gaussian, strategy, seconds):
     planned = plan(workload, gaussian=gaussian, strategy=strategy, seconds=seconds)
     assert planned.mean_variance == pytest.approx(written_out(planned), rel=1e-6)
@@ -124,7 +125,7 @@ def test_the_error_of_a_plan_is_that_of_its_matrix(workload, gaussian, strategy,
 
 
 @given(lines, lines, st.booleans())
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 def test_boxes_are_answered_by_products(first, second, gaussian):
     if first.cells * second.cells > 200:
         return
@@ -135,7 +136,7 @@ def test_boxes_are_answered_by_products(first, second, gaussian):
 
 
 @given(st.integers(2, 60), st.booleans())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 def test_the_best_is_never_worse_than_a_named_one(cells, gaussian):
     best = per_query(plan(AllRanges(cells), gaussian=gaussian, seconds=0.05))
     for name in ("identity", "binary"):

@@ -48,6 +48,7 @@ def noise(plan, rows, known):
     return np.array([one - other for one, other in zip(drawn, exact, strict=True)], dtype=float)
 
 
+@pytest.mark.thin(1)
 def test_it_has_the_size_that_was_charged_and_is_independent(walked):
     plan, _, known = walked
     assert known.exact_steps[0] == 100 and not any(known.exact_steps[1:])

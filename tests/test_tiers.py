@@ -1,0 +1,63 @@
+"""The tiers: what the fast one leaves out, the deep one runs, and a test that is named runs in both."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tiers import spread
+
+ROOT = Path(__file__).parents[1]
+CASES = """
+import pytest
+from tiers import size
+
+@pytest.mark.thin(3)
+@pytest.mark.parametrize("x", range(10))
+def test_cases(x):
+    pass
+
+@pytest.mark.deep
+def test_long():
+    pass
+
+def test_sized():
+    assert size("fast", "deep") == "fast"
+"""
+
+
+@pytest.mark.parametrize(
+    ("count", "kept", "places"),
+    [(10, 3, {0, 4, 9}), (2, 3, {0, 1}), (5, 1, {0}), (4, 2, {0, 3}), (1000, 1000, set(range(1000)))],
+)
+def test_places_are_spread(count, kept, places):
+    assert spread(count, kept) == places
+
+
+@pytest.mark.parametrize(
+    ("words", "deep", "passed"),
+    [
+        (["test_it.py"], False, "4 passed, 8 deselected"),
+        (["test_it.py"], True, "1 failed, 11 passed"),
+        (["test_it.py::test_long", "test_it.py::test_cases[5]"], False, "2 passed"),
+    ],
+)
+def test_what_runs_in_each_tier(tmp_path, words, deep, passed):
+    (tmp_path / "test_it.py").write_text(CASES)
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT / 'tests'}", "DISCREET_DEEP": "1" if deep else ""}
+    options = [
+        "-c",
+        ROOT / "pyproject.toml",
+        "-p",
+        "conftest",
+        "--rootdir",
+        tmp_path,
+        "-n0",
+        "-o",
+        "addopts=-p no:schemathesis",
+    ]
+    words = [sys.executable, "-m", "pytest", *map(str, options), *(str(tmp_path / word) for word in words)]
+    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert passed in done.stdout, done.stdout + done.stderr
