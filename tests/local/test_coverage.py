@@ -89,7 +89,7 @@ def _check_hadamard(epsilon: str, n: int, confidence: float) -> None:
             assert found.hold(law, truth / n) >= confidence - slack, (n, truth, others)
 
 
-@pytest.mark.parametrize("epsilon", ["0.5", "4", "8"])
+@pytest.mark.parametrize("epsilon", ["0.5", "4", "8", "12"])
 def test_so_does_one_of_hadamard_whoever_shares_the_block(epsilon: str) -> None:
     for n in (1, 3, 12):
         _check_hadamard(epsilon, n, 0.95)

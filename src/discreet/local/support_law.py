@@ -61,10 +61,10 @@ class SupportLaw:
     Because: a c is left out where P_c(count this large) or P_c(count this small) is at most (1 - confidence) / 2, and
         the true c is left out on either side with at most that probability. A holder's report is stochastically larger
         than another's, so both tails are monotone in c, and bisection finds the ends.
-    With a block, a part of alpha bounds how many people belong to it from above. Two more people in the block make either
-    tail larger, one more person may not: where nearly every report is in its own block, sums of an even and of an odd
-    number of steps lie on different numbers. So the larger tail of the bound and of one fewer counts; tests sum the
-    coverage exactly.
+    With a block, a part of alpha bounds how many people belong to it from above. Two more people in it make either tail
+    larger, one more may not: where nearly every report is in its own block, sums of an even and of an odd number of
+    steps lie on different numbers. So the larger tail of the bound and of one fewer counts; tests sum the coverage
+    exactly.
     """
 
     counted: Wholes
@@ -143,8 +143,10 @@ class SupportLaw:
         guess = np.clip(best - wide * spread, 0, most).astype(np.int64)
         return guess, np.maximum(spread / 16, 1).astype(np.int64)
 
-    def _below(self, rows: NDArray[np.intp], holders: Wholes, counts: Wholes, most: Wholes, worse: np.ufunc) -> Floats:
-        """P(count or fewer) in each of these rows; with a block, the worse one of `most` people in it and of one fewer."""
+    def _below(
+        self, rows: NDArray[np.intp], holders: Wholes, counts: Wholes, most: Wholes, worse: np.ufunc = np.minimum
+    ) -> Floats:
+        """P(count or fewer) in each of these rows; with a block, the worse one of `most` people and of one fewer."""
         found = self._sum(rows, holders, most).below(counts)
         if self.block is None:
             return found
