@@ -112,9 +112,9 @@ _PARTS = {
 _LAWS = {"discrete-laplace": {"kind", "scale"}, "discrete-gaussian": {"kind", "sigma2"}}
 
 
-def _check_members(data: dict[str, Any], known: set[str], what: str) -> None:
+def _check_members(data: dict[str, Any], members: set[str], what: str) -> None:
     """Refuse what would be passed over: whoever reads the text would see it, and nothing would account for it."""
-    if strange := sorted(set(data) - known):
+    if strange := sorted(set(data) - members):
         raise LedgerFault(
             f"{what} with an unknown member {strange[0][:60]!r}", hint="a newer Discreet wrote it; upgrade"
         )

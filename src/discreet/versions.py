@@ -272,10 +272,10 @@ class Versions:
             f"bounds; Discreet now derives the step from low and high; {applies}"
         )
 
-    def _names_others(self, table: Table, held: Held) -> bool:
+    def _names_others(self, table: Table, version: Held) -> bool:
         """Whether a changed declaration protects others than the ledger does for good: `refresh` refuses it."""
         declared_now = self._declaration(table)
-        if all(held.schema.get(key) == declared_now.get(key) for key in _UNIT):
+        if all(version.schema.get(key) == declared_now.get(key) for key in _UNIT):
             return False
         try:
             naming = self._sources(table).naming

@@ -65,15 +65,15 @@ class Block:
         if having is None:
             return order
         shown = {part: self._shown(part) for part in formula.compared(having) if formula.cells(part)}
-        held = np.broadcast_to(formula.evaluate(having, self.vectors(), known=shown), self.size)
-        kept: NDArray[np.int64] = order[held[order] == 1]
+        passes = np.broadcast_to(formula.evaluate(having, self.vectors(), known=shown), self.size)
+        kept: NDArray[np.int64] = order[passes[order] == 1]
         return kept
 
     def _possible(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
         """Without groups that no row can be in: keys of the same values, as lower(sex) and sex are, differ there."""
-        told = [axis.to_data() for axis in self.asked.inquiry.sets[self.place]]
-        firsts = [told.index(each) for each in told]
-        if firsts == list(range(len(told))):
+        axes = [axis.to_data() for axis in self.asked.inquiry.sets[self.place]]
+        firsts = [axes.index(each) for each in axes]
+        if firsts == list(range(len(axes))):
             return order
         places = np.unravel_index(order, self.full)[self.keys is not None :]
         return order[np.all([places[turn] == places[first] for turn, first in enumerate(firsts)], axis=0)]

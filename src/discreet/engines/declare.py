@@ -168,8 +168,8 @@ class Tally:
     def count(self, batch: Any) -> None:
         self.exact_rows += batch.num_rows
         for place, column in enumerate(self._schema.columns):
-            for told, counts in ((NULLED, self._nulled), (MARK, self._marked)):
-                counts[column.name] += pc.sum(pc.equal(batch.column(f"unread_{place}"), told)).as_py() or 0
+            for mark, counts in ((NULLED, self._nulled), (MARK, self._marked)):
+                counts[column.name] += pc.sum(pc.equal(batch.column(f"unread_{place}"), mark)).as_py() or 0
             if isinstance(column, Number) and column in self._moved:
                 self._count_moved(column, batch.column(f"moved_{place}"))
             elif column.name in self._clamped:

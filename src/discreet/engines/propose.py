@@ -30,14 +30,14 @@ _FOR_KIND: dict[Kind | None, str] = {
 
 def propose(cursor: duckdb.DuckDBPyConnection, source: Source) -> dict[str, str]:
     """The columns of a source and the types proposed for them."""
-    wanted = source.distinct_names()
+    columns = source.distinct_names()
     with readable(source):
         names, types = source_columns(cursor, source)
     if source.kind == "parquet":
-        found = [_parquet_type(type_) for type_ in types]
+        types = [_parquet_type(type_) for type_ in types]
     else:
-        found = _csv_types(cursor, source, names)
-    return {name: found[source.names.index(name)] for name in wanted}
+        types = _csv_types(cursor, source, names)
+    return {name: types[source.names.index(name)] for name in columns}
 
 
 def _parquet_type(source_type: str) -> str:
@@ -64,8 +64,8 @@ def _csv_types(cursor: duckdb.DuckDBPyConnection, source: Source, names: list[st
         try:
             row = counted(source_sql(source, encoding="latin-1"))
         except UsageError:  # DuckDB's Latin-1 leaves out 32 bytes, among them the quotes and the euro of Windows
-            found = values.propose(source)
-            return [found.get(name, "text") for name in source.names]
+            types = values.propose(source)
+            return [types.get(name, "text") for name in source.names]
     each = len(_TYPES) + 1
     return [_first(row[start : start + each]) for start in range(0, len(row), each)]
 

@@ -147,11 +147,11 @@ class SupportLaw:
         self, rows: NDArray[np.intp], holders: Wholes, counts: Wholes, most: Wholes, worse: np.ufunc = np.minimum
     ) -> Floats:
         """P(count or fewer) in each of these rows; with a block, the worse one of `most` people and of one fewer."""
-        found = self._sum(rows, holders, most).below(counts)
+        below = self._sum(rows, holders, most).below(counts)
         if self.block is None:
-            return found
+            return below
         fewer = self._sum(rows, holders, np.maximum(most - 1, holders)).below(counts)
-        return np.asarray(worse(found, fewer))
+        return np.asarray(worse(below, fewer))
 
     def _sum(self, rows: NDArray[np.intp], holders: Wholes, most: Wholes) -> _Sum:
         """The law where there are so many holders, and so many people in the block."""

@@ -61,10 +61,10 @@ class Taken:
 
     def of(self, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
         """In each group the part that belongs to the argument it takes."""
-        found = np.broadcast_to(parts[-1], self.places.shape)
+        chosen = np.broadcast_to(parts[-1], self.places.shape)
         for place, part in enumerate(parts[:-1]):
-            found = np.where(self.places == place, part, found)
-        return found
+            chosen = np.where(self.places == place, part, chosen)
+        return chosen
 
 
 Choices = Mapping[Formula, Taken]
@@ -77,18 +77,18 @@ def take(call: Call, unknown: Callable[[Formula], Groups], value: Callable[[Form
     places = np.full(values[0].shape, last)
     for place in reversed(range(last)):
         places = np.where(unknown(call.arguments[place]), places, place)
-    found = Taken(places=places, values=values[last])
-    return replace(found, values=found.of(values))
+    taken = Taken(places=places, values=values[last])
+    return replace(taken, values=taken.of(values))
 
 
 def used(formula: Formula, choices: Choices, holds: Callable[[Formula], Groups]) -> Groups:
     """Groups in which something holds of a part of the formula. Arguments that a group does not take are no part."""
     if formula in choices:
         return choices[formula].of([used(part, choices, holds) for part in children(formula)])
-    found = holds(formula)
+    groups = holds(formula)
     for part in children(formula):
-        found = found | used(part, choices, holds)
-    return found
+        groups = groups | used(part, choices, holds)
+    return groups
 
 
 def simplified(formula: Formula) -> Formula:
