@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 #: What reading somebody else's files may raise.
 _STRANGE = (
     ValueError, KeyError, TypeError, AttributeError, IndexError, ArithmeticError, RecursionError, NotImplementedError,
-    OSError, zlib.error, DiscreetError,
+    StopIteration, OSError, zlib.error, DiscreetError,
 )  # fmt: skip
 
 #: The files for people, and those of every bundle, beside those of its tables.
