@@ -79,7 +79,7 @@ def check_members(plan: Mapping[str, Any]) -> None:
 
 def _is_day(text: Any) -> bool:
     try:
-        return date.fromisoformat(text).isoformat() == text
+        return str(date.fromisoformat(text)) == str(text)
     except (TypeError, ValueError):
         return False
 
