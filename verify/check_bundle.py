@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))  # an isolated interpre
 from ed25519 import signed
 from measured import Loss, Steps, as_text, closed, converted, loss, ratio, text
 from members import check_payload, check_plan, check_question, check_step
-from programs import moved
+from programs import digest, models, moved
 from relation import TRUE, Broken, Open, Relation, column, persons, unit, whole
 from shown import Tables, formed, written
 
@@ -92,8 +92,8 @@ class Bundle:
         told = self.manifest["files"]
         if None in self.files.values() or set(told) != set(self.files) - {"manifest.json"}:
             raise Broken("the folder does not hold exactly the files of the manifest")
-        for name, digest in told.items():
-            if hashlib.sha256(self.files[name]).hexdigest() != digest:
+        for name, wanted in told.items():
+            if hashlib.sha256(self.files[name]).hexdigest() != wanted:
                 raise Broken(f"{name} is not the file that was signed")
         return f"{len(told)} files, each with its digest"
 
@@ -167,7 +167,10 @@ class Bundle:
         same(self.plan["version"], self.plan["schemas"][self.plan["table"]]["version"], "the version")
         if len({told["population"] for told in self.plan["schemas"].values()}) != 1:
             raise Broken("the tables are of several populations")
-        if not is_row and not own:
+        lacks = [
+            told for told in self.plan["schemas"].values() if "person" in told["declared"] and "persons" not in told
+        ]
+        if lacks or (not is_row and not own):
             raise Open("an older bundle: it does not say by which columns people are identified")
         return f"{words}, at most {rows} in the declared table{''.join(named)}"
 
@@ -201,12 +204,16 @@ class Bundle:
         same(proof["relation"], relation.facts, "how a unit reaches into the relation")
         own = self.payload(self.plan["release"])
         ids = [self.plan["release"], *own["also"]]
-        same(sorted(proof["measured"]), sorted(set(ids)), "the list of measurements")
-        same(sorted(self.plan["payloads"]), sorted(set(ids)), "the list of what is stored here")
+        same(sorted(proof["measured"]), sorted(ids), "the list of measurements")
+        same(sorted(self.plan["payloads"]), sorted(ids), "the list of what is stored here")
+        read_ = {told["table"] for told in relation.facts if told["node"] in ("scan", "roster")}
+        same(sorted(self.plan["schemas"]), sorted(read_), "the list of declared tables")
         steps = Steps(proof["question"], relation)
         for one in ids:
             stored = self.payload(one)
             same([stored["id"], stored["text"]], [one, own["text"]], "a measurement that this one is read with")
+            if not set(stored.get("also", [])) <= set(own["also"]):
+                raise Broken("an earlier measurement was read with one that is not here")
             same(proof["measured"][one], steps.of(stored, proof["measured"][one]), "a sensitivity, a law or an event")
         if proof["publics"]:
             names = ", ".join(str(told["table"]) for told in proof["publics"])
@@ -217,6 +224,7 @@ class Bundle:
         """A program's steps stay within what it reserved; how far each moves is derived where its strategy is kept."""
         events, plan = [step["event"] for step in self.plan["steps"]], self.plan
         same(self.proof["steps"], plan["steps"], "the list of steps")
+        same(self.payload(plan["release"]).get("steps", len(events)), len(events), "how many steps were taken")
         same([step["number"] for step in plan["steps"]], [*range(1, len(events) + 1)], "the numbers of steps")
         drawn = {f"{plan['release']}.{number}" for number in range(1, len(events) + 1)}
         if plan["event"]["kind"] != "reserved" or set(plan["payloads"]) - {plan["release"]} != drawn:
@@ -229,6 +237,10 @@ class Bundle:
         within = f"{len(events)} steps lose no more than was reserved"
         values = [self.payload(f"{plan['release']}.{number}") for number in range(1, len(events) + 1)]
         stored, declared = self.payload(plan["release"]), self.plan["schemas"][plan["table"]]["declared"]
+        if set(plan["schemas"]) - {plan["table"], stored.get("counted")}:
+            raise Broken("a table is declared here that the release does not read")
+        if plan["kind"] == "model":
+            models(plan, values, declared)
         return f"{within}; {moved(plan['kind'], stored, events, values, declared)}"
 
     def losses(self) -> str:
@@ -345,10 +357,6 @@ class Bundle:
         if not (pure if limit["accounting"] == "pure" else zcdp if limit["accounting"] == "zcdp" else pure or zcdp):
             raise Open("this release alone is beyond the limit: only one that nobody can be in may be")
         return f"row {told['row']} of ledger {told['ledger']}, told as of row {told['as_of']}; spent within the limit"
-
-
-def digest(data: Any) -> str:
-    return hashlib.sha256(text(data).encode()).hexdigest()
 
 
 def checked(files: dict[str, Any], key: str | None = None) -> Bundle:

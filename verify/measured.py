@@ -218,8 +218,6 @@ class Steps:
         self.found = len(keys[0]["keys"]) if keys else 1
         for place, part in enumerate(stored["parts"]):
             closed(part, PARTS[part["kind"]], "a part of a measurement")
-            if type(part.get("cut", False)) is not bool:
-                raise Broken("a part of a measurement has other parts than it has")
             if part["kind"] == "cells":
                 for vector in range(len(part["statistics"])):
                     found.append({"part": place, "vector": vector} | self.vector(part, vector, events.pop(0)))
@@ -247,7 +245,6 @@ class Steps:
         place, number, law = part["place"], part["statistics"][vector], part["laws"][vector]
         if whole(number) < 0 or not len(part["statistics"]) == len(part["noisy"]) == len(part["laws"]):
             raise Broken("numbers that no statistic has")
-        closed(law, LAWS.get(law["kind"], set(law)), "a law")
         statistic, groups = self.statistics[number], None if self.keys else self.groups(place)
         constant, touched = self.touched([axis[0] for axis in self.sets[place]] + self.keys, groups)
         terms = derive(statistic[1], self.relation.known) if statistic[0] == "sum" else None

@@ -7,31 +7,18 @@ question, sentences, notes) are texts, and are not read.
 import re
 from typing import Any
 
-from measured import LAWS, PARTS, STRATEGIES, closed, loss, numbers
+from declared import LIMIT, check_declared, day
+from measured import STRATEGIES, closed, loss, numbers
 from relation import Broken, Node, Open, listed, whole
+from stored import MEASUREMENT, check_law, check_measurement, wholes
 
 PLAN = {
     "release", "kind", "question", "text", "table", "version", "privacy_unit", "unit_changes", "day", "event",
     "explanation", "guarantee", "spent", "doubled", "invariants", "as_of", "confidence", "schemas", "payloads",
     "warnings", "publics", "steps", "about",
 }  # fmt: skip
-LIMIT = {"epsilon", "delta", "delta_keys", "accounting"}
 TEXTS = ("name", "description", "intended_use", "region", "sector", "publication_date", "sources", "justification")
 LISTS = ("curators", "registry_authors")
-TABLE = {
-    "budget", "accounting", "person", "rows_per_person", "rows_per_person_measured", "public", "population", "columns",
-    "invariants", "ends", "directed",
-}  # fmt: skip
-ORDERED = {"type", "low", "high", "bins", "edges", "constant", "measured"}
-COLUMNS = {
-    "integer": ORDERED,
-    "decimal": ORDERED | {"step"},
-    "date": ORDERED,
-    "timestamp": ORDERED,
-    "boolean": {"type", "closed", "constant"},
-    "category": {"type", "values", "other", "closed", "constant", "measured"},
-    "text": {"type", "constant"},
-}
 #: What columns hold that people are identified by. A source may have types of its own, which are their own kinds.
 KINDS = {
     "text",
@@ -47,7 +34,6 @@ KINDS = {
     "time",
     "inet",
 }
-MEASUREMENT = {"id", "text", "parts", "event", "also"}
 BESIDE = {"public", "counted", "counted_version"}  # the tables beside that of a network's edges
 PAYLOADS = {
     "answer": MEASUREMENT,
@@ -97,15 +83,19 @@ def check_plan(plan: Node) -> None:
     own = [plan["about"].get(name, "") for name in TEXTS] + [
         plan[name] for name in ("text", "release", "kind", "table")
     ]
-    if any(type(each) is not str for each in own) or not re.fullmatch(r"\d{4}-\d\d-\d\d", plan["day"], re.ASCII):
+    if any(type(each) is not str for each in own) or not day(plan["day"]):
         raise Broken("a text or a day that is none")
+    if not re.fullmatch("[0-9a-f]{64,80}(/[0-9,/]{0,4000})?", plan["question"]):
+        raise Broken("what was asked is not there by its digest")
     if plan["confidence"] != "19/20" or not re.fullmatch("[a-z0-9-]{1,40}", plan["release"]):
         raise Broken("a confidence or a name of a release that there is not")
     if type(plan["publics"]) is not bool:
         raise Broken("whether it reads public tables is not said by true or false")
-    for step in plan["steps"]:
+    if plan["kind"] in ("answer", "bounds") and plan["steps"]:
+        raise Broken("an answer with steps that nobody took")
+    for place, step in enumerate(plan["steps"], start=1):
         closed(step, {"number", "of", "event"}, "a step")
-        if not re.fullmatch("[0-9a-f]{64}", step["of"]):
+        if not re.fullmatch("[0-9a-f]{64}", step["of"]) or whole(step["number"]) != place:
             raise Broken("what a step measured is not there by its digest")
         loss(step["event"])
     for table, told in plan["schemas"].items():
@@ -115,18 +105,10 @@ def check_plan(plan: Node) -> None:
 def check_version(table: str, told: Node) -> None:
     """A version of a table, and what is declared of it."""
     closed(told, {"version", "population", "declared", "persons"}, f"the version of {table}")
-    declared = told["declared"]
-    closed(declared, TABLE, f"the declaration of {table}")
-    closed(declared.get("budget", {}), LIMIT, f"the budget of {table}")
-    texts(declared.get("invariants", []), f"the exact totals of {table}")
-    if isinstance(declared.get("person"), dict):
-        closed(declared["person"], {"through", "on"}, f"the persons of {table}")
-    for name, column in declared.get("columns", {}).items():
-        closed(column, COLUMNS[column["type"]], f"the column {name} of {table}")
-        lists = [column.get(each, []) for each in ("values", "edges")]
-        alone = [each for part, each in column.items() if part not in ("values", "edges")]
-        if any(type(each) in (dict, list) for each in [*alone, *lists[0], *lists[1]]):
-            raise Broken(f"the column {name} of {table} holds something that is no single value")
+    check_declared(table, told["declared"])
+    whole(told["version"])
+    if type(told["population"]) is not str:
+        raise Broken(f"the population of {table} has no name")
     for step in told.get("persons", []):
         closed(step, {"table", "person", "through", "on", "ends", "kinds"}, f"the persons of {table}")
         check_kinds(table, step)
@@ -162,12 +144,22 @@ def check_payload(kind: str, told: Node) -> None:
         check_law(told["law"])
     for name in told.keys() - {*INSIDE, "law", "strategy", "event", "parts"}:
         no_objects(told[name])
+    if kind not in ("answer", "bounds") and told["kind"] != kind:
+        raise Broken("what is stored is of another kind")
     for name in ("kind", "column", "name", "words", "unit", "model", "id", "text"):
         if type(told.get(name, "")) is not str:
             raise Broken(f"{name} of what is stored is no text")
     if kind == "ranges":
         check_strategy(told["strategy"])
-    if kind == "bounds":
+        wholes(told["edges"])
+        if {type(told[name]) for name in ("only", "adaptive")} != {bool}:
+            raise Broken("ranges: something is neither true nor false")
+        if not {type(told[name]) for name in ("mean_variance", "expected_rmse")} <= {float, int}:
+            raise Broken("ranges: an expected error that is no number")
+    if kind == "marginals":
+        for each in [axes for part in told["parts"] for axes in part]:
+            wholes(each)
+    if kind in ("answer", "bounds"):
         check_measurement(told)
 
 
@@ -177,18 +169,6 @@ def no_objects(told: Any) -> None:
         raise Broken(f"an object where none is, with the member {next(iter(told), '')!r}")
     for each in told if isinstance(told, list) else ():
         no_objects(each)
-
-
-def check_measurement(told: Node) -> None:
-    closed(told, MEASUREMENT, "a measurement")
-    for part in told["parts"]:
-        closed(part, PARTS[part["kind"]], "a part of a measurement")
-        for law in [*part.get("laws", []), *([part["law"]] if part.get("law") is not None else [])]:
-            check_law(law)
-
-
-def check_law(told: Node) -> None:
-    closed(told, LAWS.get(told["kind"], set(told)), "a law")
 
 
 def check_strategy(told: Any) -> None:

@@ -4,10 +4,11 @@ A unit has at most so many rows of the declared table, and what is measured of c
 one row. Noise for fewer rows is broken; what a bundle does not say stays open.
 """
 
+import hashlib
 from typing import Any
 
-from measured import norms, parted, ratio
-from relation import Broken, Node, Open, column, unit
+from measured import agree, norms, parted, positive, ratio, text, threshold_delta
+from relation import Broken, Node, Open, column, unit, whole
 
 SIZES = {"laplace": "scale", "gaussian": "sigma2"}
 
@@ -26,7 +27,7 @@ def moved(kind: str, stored: Any, events: list[Node], drawn: list[Any], declared
         words = f"noise is for {rows} rows of a unit on the parts that are named; what was measured is here by a digest"
     elif kind in ("publish", "model"):
         for event, values in zip(events, drawn, strict=True):
-            tables(event, values["noisy"] if kind == "publish" else values, rows, declared)
+            tables(event, values["noisy"] if kind == "publish" else values, rows)
         words = f"noise is for {rows} rows of a unit on tables that count a row once; what was measured is not here"
     else:
         for part in [part for event in events for part in parted(event)]:
@@ -42,17 +43,46 @@ def noise(kind: str, size: Any, far: tuple[int, int], rows: int) -> Node:
     return {"kind": kind, SIZES[kind]: size} | moved
 
 
-def tables(event: Node, values: Any, rows: int, declared: Node) -> None:
+def tables(event: Node, values: Any, rows: int) -> None:
     """A step of tables, each under its own noise, in which a row is counted once. Choices say an epsilon alone."""
-    texts = [told for told in declared.get("columns", {}).values() if told["type"] == "text"]
-    parts, constant = parted(event), any(told.get("constant") is True for told in texts)
+    parts = parted(event)
     if isinstance(values, list) and len(parts) != len(values):
         raise Broken("another number of tables than there are events")
     for part in parts:
         if part["kind"] in SIZES and part != noise(part["kind"], part[SIZES[part["kind"]]], (1, 1), rows):
             raise Broken(f"noise for a unit of fewer rows than {rows}")
-        if part["kind"] == "threshold" and part["l1"] != rows and not (part["l1"] == 1 and constant):
-            raise Broken(f"keys were found as of a unit of fewer rows than {rows}")
+
+
+def models(plan: Node, drawn: list[Any], declared: Node) -> None:
+    """What the steps of a model store that find the values of text or the ends of numbers, and of which column."""
+    _, rows = unit(declared)
+    known = {found(plan, name): told for name, told in declared.get("columns", {}).items() if told["type"] == "text"}
+    for step, values in zip(plan["steps"], drawn, strict=True):
+        if not isinstance(values, dict):
+            continue
+        told = [values["id"], values["text"], values.get("also", []), values["event"]]
+        if text(told) != text([plan["release"], "", [], step["event"]]):
+            raise Broken("a step stores something else than it was charged for")
+        for part in [part for part in values["parts"] if part["kind"] == "keys"]:
+            if step["event"]["kind"] != "threshold" or step["of"] not in known or len(values["parts"]) != 1:
+                raise Broken("keys were found of something that is no declared text")
+            most = 1 if known[step["of"]].get("constant") is True else rows
+            if step["event"]["l1"] != most:
+                raise Broken(f"keys were found as of a unit of fewer rows than {most}")
+            if any(len(key) != 1 for key in part["keys"]) or part["answers"] is not None or part["noisy"]:
+                raise Broken("keys that a model was fitted to tell no numbers")
+            scale = positive(ratio(step["event"]["scale"]))
+            agree(ratio(step["event"]["delta"]), threshold_delta(scale, most, whole(part["threshold"])))
+
+
+def found(plan: Node, name: str) -> str:
+    """The digest that stands for the step that finds the values of a column of text."""
+    groups = digest([{"scan": plan["table"], "version": plan["version"]}, [[]], [{"column": name}], None])
+    return digest({"run": groups[:16] + digest([groups, [], []])})
+
+
+def digest(data: Any) -> str:
+    return hashlib.sha256(text(data).encode()).hexdigest()
 
 
 def marginals(stored: Any, events: list[Node], declared: Node, rows: int) -> None:

@@ -115,7 +115,7 @@ class Steps:
         `word`: what its share goes to, for people.
         """
         ledger = self._curator.ledger
-        digest = hashlib.sha256(json.dumps(of, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+        digest = digest_of(of)
         loss = events.loss(event)
         step = ledger.step(self.id, event, of=digest, number=len(self._spent) + 1)
         if step.id not in ledger.state.answers:
@@ -209,6 +209,11 @@ class Program(Steps):
     def read(self, axes: tuple[Axis, ...]) -> Coded:
         """The rows as numbers of cells, for `Cut` alone."""
         return self._curator.engine.at(self.version.engine).coded(self._plan, axes, Region.whole(), tables=self._tables)
+
+
+def digest_of(of: Any) -> str:
+    """What stands in the ledger for what a step measures."""
+    return hashlib.sha256(json.dumps(of, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 def noise_sd(event: Reserved, *, most_rows: int, share: Fraction) -> float:

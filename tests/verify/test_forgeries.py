@@ -49,14 +49,14 @@ VISITS = ("schemas", "visits", "declared")
 #: A name, the bundle, the change of its plan, and the line that must be broken.
 PLANS = [
     ("fewer rows of a person", "persons: count", at(*VISITS, "rows_per_person", to=1), "unit"),
-    ("a row and not a person", "persons: count", at(*VISITS, "person", to=None), "unit"),
+    ("a row and not a person", "persons: count", at(*VISITS, "person", to=None), "documents"),
     ("a key that is constant", "persons: count", at(*VISITS, "columns", "ward", "constant", to=True), "sensitivity"),
     ("narrower bounds", "persons: constant", at(*VISITS, "columns", "cost", "high", to=25), "sensitivity"),
     ("a coarser step", "persons: constant", at(*VISITS, "columns", "cost", "step", to="1"), "sensitivity"),
     ("fewer values", "persons: person join", at("schemas", "stays", "declared", "columns", "nights", "high", to=3), "sensitivity"),
     ("fewer rows of the joined", "persons: person join", at("schemas", "stays", "declared", "rows_per_person", to=1), "sensitivity"),
     ("a wider law in the payload", "rows: count", in_payload("parts", 0, "laws", 0, "scale", to="2/1"), "sensitivity"),
-    ("another kind of law", "rows: count", in_payload("parts", 0, "laws", 0, "kind", to="discrete-gaussian"), "sensitivity"),
+    ("another kind of law", "rows: count", in_payload("parts", 0, "laws", 0, "kind", to="discrete-gaussian"), "documents"),
     ("a cheaper event", "rows: count", at("event", "scale", to="2/1"), "losses"),
     ("an event less", "rows: average", at("event", "events", to=lambda told: told[1:]), "losses"),
     ("a higher threshold", "rows: discovered", in_payload("parts", 0, "threshold", to=lambda told: told + 1), "sensitivity"),

@@ -89,10 +89,10 @@ LIES = {
     "kinds of no column": ("persons: constant", persons(kinds=["text", "integer"]), "documents", "kinds"),
     "kinds that are none": ("persons: constant", persons(kinds=163), "documents", "list of texts"),
     "what is stored": ("rows: count", payload(lambda own: own.update(exact=163)), "documents", "exact"),
-    "a law": ("rows: count", law, "sensitivity", "exact"),
+    "a law": ("rows: count", law, "documents", "exact"),
     "a condition": ("persons: capitals", condition, "documents", "exact"),
     "a statistic": ("rows: sum", statistic, "documents", "exact"),
-    "a quantile": ("rows: quantile", bought, "sensitivity", "ratio"),
+    "a quantile": ("rows: quantile", bought, "documents", "ratio"),
     "the ledger": ("rows: count", named, "ledger", "name"),
     "a version of Discreet": (
         "rows: count", lambda told: told["manifest"].update(discreet="0.1.0 F=163"), "documents", "version"

@@ -10,10 +10,13 @@ import json
 import re
 import zlib
 from collections.abc import Mapping
-from typing import Any
+from datetime import date
+from typing import Any, get_args
 
 from discreet.accounting import events
-from discreet.measurement import Measurement, law_from_data
+from discreet.accounting.guarantee import Accounting
+from discreet.bundle.measurements import UnknownMember, read_measurement
+from discreet.measurement import law_from_data
 from discreet.mechanisms.strategy import keeping
 
 #: A packed list unpacks to no more bytes.
@@ -39,15 +42,13 @@ _SUMMARIES = {
     "graph": {"kind", "statistics", "unit", "shape"} | _NODES,
     "graph model": {"kind", "unit", "recipe", "notes"} | _NODES,
 }  # fmt: skip
+#: Of these, what is a text.
+_TEXTS = ("column", "name", "words", "model", "unit")
 _INSIDE = {
     "called": {"numbers", "columns", "labels", "codes"},
     "shape": {"statistics", "unit", "directed", "shares", "nodes", "limit", "counted", "by", "labels"},
     "recipe": {"unit", "shares", "by", "labels", "sizes", "limit"},
 }
-
-
-class UnknownMember(Exception):
-    """Something that nobody reads, or that is of another kind than what is read."""
 
 
 def check_members(plan: Mapping[str, Any]) -> None:
@@ -56,23 +57,45 @@ def check_members(plan: Mapping[str, Any]) -> None:
     for name in _LISTS:
         if not all(isinstance(line, str) for line in plan.get(name, ())):
             raise UnknownMember(f"{name} of the plan holds something that is no text")
-    if not re.fullmatch(r"\d{4}-\d\d-\d\d", plan["day"], re.ASCII) or type(plan["publics"]) is not bool:
+    if not _is_day(plan["day"]) or type(plan["publics"]) is not bool:
         raise UnknownMember("a day that is none, or public tables that are neither there nor not")
     if plan["confidence"] != "19/20":
         raise UnknownMember("intervals are told at another confidence than 95%")
-    for step in plan.get("steps", ()):
-        _closed(step, {"number", "of", "event"}, "a step")
-        if not re.fullmatch(r"[0-9a-f]{64}", step["of"]):
-            raise UnknownMember("what a step measured is not told by its digest")
-        events.from_data(step["event"])
+    if type(plan["question"]) is not str or not re.fullmatch(r"[0-9a-f]{64,80}(/[0-9,/]{0,4000})?", plan["question"]):
+        raise UnknownMember("what was asked is not told by its digest")
+    for told in plan["schemas"].values():
+        if told["declared"].get("accounting", "either") not in get_args(Accounting):
+            raise UnknownMember("a table is declared with an accounting that there is not")
+    _check_steps(plan)
     for name, text in plan["payloads"].items():
         data = _written(text)
         if name != plan["release"] and name.startswith(f"{plan['release']}."):
             _check_step(data)
         elif "text" in data:
-            Measurement.from_text(text)
+            read_measurement(data)
         else:
-            _check_summary(str(plan["kind"]), data)
+            _check_summary(plan, data)
+
+
+def _is_day(text: Any) -> bool:
+    try:
+        return str(date.fromisoformat(text)) == str(text)
+    except (TypeError, ValueError):
+        return False
+
+
+def _check_steps(plan: Mapping[str, Any]) -> None:
+    """The steps of a program, numbered as they were taken. What is measured at once has none."""
+    steps = plan.get("steps", [])
+    if plan["kind"] in ("answer", "bounds") and steps:
+        raise UnknownMember("an answer has steps that nobody took")
+    for number, step in enumerate(steps, start=1):
+        _closed(step, {"number", "of", "event"}, "a step")
+        if type(step["number"]) is not int or step["number"] != number:
+            raise UnknownMember("steps are not numbered as they were taken")
+        if not re.fullmatch(r"[0-9a-f]{64}", step["of"]):
+            raise UnknownMember("what a step measured is not told by its digest")
+        events.from_data(step["event"])
 
 
 def _closed(data: Any, known: set[str], what: str) -> None:
@@ -92,9 +115,14 @@ def _written(text: str) -> Any:
     return data
 
 
-def _check_summary(kind: str, data: Any) -> None:
+def _check_summary(plan: Mapping[str, Any], data: Any) -> None:
     """What a program stored of itself."""
+    kind = str(plan["kind"])
     if kind in _SUMMARIES:
+        if data["kind"] != kind or data.get("steps", len(plan["steps"])) != len(plan["steps"]):
+            raise UnknownMember("what is stored is of another kind, or of another number of steps")
+        if any(type(data.get(name, "")) is not str for name in _TEXTS) or type(data.get("steps", 0)) is not int:
+            raise UnknownMember("something is stored as a text, or as a number, that is none")
         _closed(data, _SUMMARIES[kind], "what is stored")
     for name, known in _INSIDE.items():
         if data.get(name) is not None:
@@ -130,7 +158,7 @@ def _check_step(data: Any) -> None:
     elif "data" in data:
         _check_numbers(data)
     elif "parts" in data:
-        Measurement.from_text(json.dumps(data))
+        read_measurement(data)
     else:
         _closed(data, {"noisy", "beside"} if "noisy" in data else {"chosen"}, "what a step drew")
         _check_step(data.get("noisy", data.get("chosen", ())))

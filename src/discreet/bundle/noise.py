@@ -19,20 +19,29 @@ from typing import Any
 from discreet.accounting import events
 from discreet.accounting.events import Event, Exponential, Gaussian, Laplace, Reserved, Threshold
 from discreet.bundle.networks import KINDS as NETWORKS
+from discreet.bundle.networks import counted_of
 from discreet.bundle.report import Check
 from discreet.bundle.reread import schema_of
 from discreet.bundle.retaken import Differs, Retaken
 from discreet.graph.expected import expected
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.threshold import delta_of
+from discreet.plan.expressions import TextCode
+from discreet.plan.inquiry import Inquiry
+from discreet.plan.relation import Scan
+from discreet.plan.statistics import Persons, Rows, statistic_data
+from discreet.program import digest_of
 from discreet.schema.column import Text
 from discreet.schema.schema import Schema
 from discreet.tables.marginals.release import measured_again
-from discreet.tables.ranges.release import measured
+from discreet.tables.ranges.release import described, measured
 from discreet.tables.ranges.ruler import ruler_of
 
 #: Of each kind of noise, what says how large it is, and how far what it is added to moves.
 _NOISE = {"laplace": ("scale", "l1"), "gaussian": ("sigma2", "l2_squared")}
+
+
+_COMPACT: dict[str, Any] = {"sort_keys": True, "separators": (",", ":")}
 
 
 class _NotChecked(Exception):
@@ -48,7 +57,7 @@ def noise_of(plan: Mapping[str, Any], derivation: Mapping[str, Any] | None) -> C
         measured, and the steps of a program lose no more than its charge.
     """
     try:
-        words = _program(plan) if derivation is None else _answer(derivation, plan["payloads"])
+        words = _program(plan) if derivation is None else _answer(derivation, plan)
     except Differs as problem:
         return Check(name="noise", holds=False, words=str(problem))
     except _NotChecked as problem:
@@ -56,18 +65,50 @@ def noise_of(plan: Mapping[str, Any], derivation: Mapping[str, Any] | None) -> C
     return Check(name="noise", holds=True, words=words)
 
 
-def _answer(derivation: Mapping[str, Any], payloads: Mapping[str, str]) -> str:
+def _answer(derivation: Mapping[str, Any], plan: Mapping[str, Any]) -> str:
     """Every vector of an answer: the law and the event beside it are those of the sensitivity that was derived."""
-    found = bool(derivation["question"]["keys"])
-    for id_, steps in derivation["measured"].items():
-        stored = json.loads(payloads[id_])["parts"]
-        if sum(step["kind"] in ("threshold", "top-k") for step in steps) != found:
+    question = derivation["question"]
+    for stored in _measurements(derivation, plan):
+        steps = derivation["measured"][stored["id"]]
+        if sum(step["kind"] in ("threshold", "top-k") for step in steps) != bool(question["keys"]):
             raise Differs("keys are shown that no step discovered, or were discovered twice")
         for step in steps:
-            _step_of_answer(step, derivation["question"]["top"])
+            _step_of_answer(step, question["top"])
             if step["kind"] in ("threshold", "top-k"):
-                _check_keys(stored[step["part"]], step["event"])
+                part = stored["parts"][step["part"]]
+                _check_keys(part, step["event"], width=len(question["keys"]))
+                _check_counted(part["answers"], derivation)
     return "every event has enough noise for the declared unit"
+
+
+def _measurements(derivation: Mapping[str, Any], plan: Mapping[str, Any]) -> list[Any]:
+    """What is stored under an answer: itself and earlier measurements of the same text, all of them charged."""
+    release, payloads = plan["release"], plan["payloads"]
+    own = json.loads(payloads[release])
+    ids = [release, *own.get("also", ())]
+    if len(set(ids)) < len(ids) or {*ids} != {*payloads} or {*ids} != {*derivation["measured"]}:
+        raise Differs("something is stored that was not charged")
+    found = [json.loads(payloads[id_]) for id_ in ids]
+    for id_, each in zip(ids, found, strict=True):
+        if (each["id"], each["text"]) != (id_, own["text"]) or not {*each.get("also", ())} <= {*own.get("also", ())}:
+            raise Differs("an earlier measurement is of something else")
+        if sum(len(part.get("statistics", "1")) for part in each["parts"]) != len(derivation["measured"][id_]):
+            raise Differs("numbers are stored that no step drew")
+    read = {node["table"] for node in derivation["relation"] if node["node"] in ("scan", "roster")}
+    if {*plan["schemas"]} != read:
+        raise Differs("a table is declared here that the question does not read")
+    return found
+
+
+def _check_counted(answers: int | None, derivation: Mapping[str, Any]) -> None:
+    """Noisy numbers that passed a threshold are of persons, which a unit moves by one; of rows, where it has one."""
+    if answers is None:
+        return
+    known = sorted(derivation["question"]["statistics"], key=lambda each: json.dumps(each, **_COMPACT))
+    alone = derivation["relation"][-1]["rows"] == 1
+    counted = [statistic_data(each) for each in ((Persons(), Rows()) if alone else (Persons(),))]
+    if not 0 <= answers < len(known) or known[answers] not in counted:
+        raise Differs("the numbers of discovered keys are not numbers of persons, and one unit moves them further")
 
 
 def _step_of_answer(step: Mapping[str, Any], top: int | None) -> None:
@@ -101,10 +142,14 @@ def _check_threshold(event: Event, threshold: int | None, touched: int) -> None:
         raise Differs("a threshold hides keys of fewer rows than a person has")
 
 
-def _check_keys(part: Mapping[str, Any], event: Mapping[str, Any]) -> None:
+def _check_keys(part: Mapping[str, Any], event: Mapping[str, Any], *, width: int) -> None:
     """Keys as they are stored: each noisy number reached its threshold, and choices of keys tell no numbers."""
+    if any(len(key) != width for key in part["keys"]):
+        raise Differs("a discovered key has other parts than the keys of the question")
     if event["kind"] != "threshold":
-        if part["noisy"] or (part["answers"], part["law"], part["threshold"]) != (None, None, None):
+        if len(part["keys"]) > event["choices"]:
+            raise Differs("more of the most common keys are shown than were chosen")
+        if part["noisy"] or part.get("cut") or [part[name] for name in ("answers", "law", "threshold")] != [None] * 3:
             raise Differs("choices of the most common keys tell no numbers")
         return
     answers, noisy = part["answers"], part["noisy"]
@@ -118,6 +163,9 @@ def _check_keys(part: Mapping[str, Any], event: Mapping[str, Any]) -> None:
 def _program(plan: Mapping[str, Any]) -> str:
     """A reservation and its steps."""
     kind, event = str(plan["kind"]), events.from_data(plan["event"])
+    counted = counted_of(json.loads(plan["payloads"][plan["release"]])) if kind in NETWORKS else None
+    if {*plan["schemas"]} != {plan["table"], *(() if counted is None else counted[:1])}:
+        raise Differs("a table is declared here that the release does not read")
     taken = [events.from_data(step["event"]) for step in plan.get("steps", ())]
     if not isinstance(event, Reserved) or not taken:
         raise _NotChecked(f"how far one unit moves what was measured is not derived for a release of the kind {kind!r}")
@@ -138,7 +186,7 @@ def _program(plan: Mapping[str, Any]) -> str:
         _tables(taken[0], steps[0]["noisy"], schema.unit.rows)
         return f"one unit moves each of {len(parts_of(taken[0]))} tables by its {schema.unit.rows} rows at most"
     if kind == "model":
-        return _model(taken, steps, schema)
+        return _model(plan, taken, steps, schema)
     if kind == "comparison":
         _distances(taken, schema.unit.rows)
     raise _NotChecked(f"how far one unit moves what was measured is not derived for a release of the kind {kind!r}")
@@ -151,7 +199,10 @@ def _retaken(kind: str, program: Retaken, stored: dict[str, Any]) -> str:
         column = schema.column(stored["column"])
         if column is None:
             raise Differs("ranges of a column that is not declared")
-        measured(program, stored, ruler_of(column))
+        ruler = ruler_of(column)
+        if not described(stored, ruler):
+            raise Differs("what the ranges say of their strategy does not follow from it")
+        measured(program, stored, ruler)
     else:
         measured_again(program, stored)
     program.end()
@@ -203,17 +254,23 @@ def _distances(taken: Sequence[Event], rows: int) -> None:
             raise Differs(f"the noise was made for units of fewer rows than the {rows} that the table allows")
 
 
-def _model(taken: Sequence[Event], steps: Sequence[Any], schema: Schema) -> str:
+def _model(plan: Mapping[str, Any], taken: Sequence[Event], steps: Sequence[Any], schema: Schema) -> str:
     """The steps of a fit: tables, keys that were found, and choices."""
     rows, choices = schema.unit.rows, 0
-    constant = any(isinstance(column, Text) and column.constant for column in schema.columns)
-    for event, drawn in zip(taken, steps, strict=True):
+    texts = _texts(schema, int(plan["version"]))
+    for told, event, drawn in zip(plan["steps"], taken, steps, strict=True):
+        if isinstance(drawn, Mapping):
+            _check_run(drawn, plan["release"], told["event"])
         if isinstance(drawn, list):
             _tables(event, drawn, rows)
         elif isinstance(event, Threshold):
+            if told["of"] not in texts:
+                raise Differs("keys were found of something that is no declared text")
             (part,) = drawn["parts"]
-            _check_threshold(event, part["threshold"], 1 if constant and event.l1 == 1 else rows)
-            _check_keys(part, events.to_data(event))
+            _check_threshold(event, part["threshold"], 1 if texts[told["of"]].constant else rows)
+            _check_keys(part, events.to_data(event), width=1)
+            if part["answers"] is not None:
+                raise Differs("keys that a model was fitted to tell no numbers")
         elif all(isinstance(each, Exponential) for each in parts_of(event)):
             choices += 1
         else:
@@ -224,3 +281,17 @@ def _model(taken: Sequence[Event], steps: Sequence[Any], schema: Schema) -> str:
             "choices, were scored by is not in a bundle"
         )
     return f"every step is noise for units of {rows} rows"
+
+
+def _texts(schema: Schema, version: int) -> dict[str, Text]:
+    """The columns of text, by the digest that a step which finds their values has."""
+    scan = Scan(table=schema.table, version=version)
+    found = [column for column in schema.columns if isinstance(column, Text)]
+    asked = [Inquiry(plan=scan, sets=((),), statistics=(), keys=(TextCode(column.name),)) for column in found]
+    return {digest_of({"run": each.question()}): column for each, column in zip(asked, found, strict=True)}
+
+
+def _check_run(drawn: Mapping[str, Any], release: str, event: Mapping[str, Any]) -> None:
+    """What a step stores that ran an inquiry: the release's own, and of the event that was charged."""
+    if (drawn["id"], drawn["text"], drawn.get("also", [])) != (release, "", []) or drawn["event"] != event:
+        raise Differs("a step stores something else than it was charged for")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -13,7 +12,7 @@ from discreet.curator import Curator, Version
 from discreet.plan.relation import Scan
 from discreet.plan.stability import reach, sensitivity
 from discreet.plan.statistics import Rows
-from discreet.program import Program
+from discreet.program import Program, digest_of
 from discreet.schema.schema import Schema
 
 
@@ -45,7 +44,7 @@ class Retaken(Program):
     ) -> Any:
         """What was drawn, if this is the step that was charged for it."""
         number = len(self._spent) + 1
-        digest = hashlib.sha256(json.dumps(of, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+        digest = digest_of(of)
         if number > len(self._steps):
             raise Differs("fewer steps are stored than were taken")
         told = self._steps[number - 1]

@@ -30,7 +30,8 @@ from discreet.bundle.claims import claims_of, event_of
 from discreet.bundle.make import Files, named, pages
 from discreet.bundle.manifest import Manifest, Signed
 from discreet.bundle.measured import measured_sheets, sheets_besides
-from discreet.bundle.members import UnknownMember, check_members
+from discreet.bundle.measurements import UnknownMember
+from discreet.bundle.members import check_members
 from discreet.bundle.noise import noise_of
 from discreet.bundle.reading import read_files
 from discreet.bundle.report import Check, Report, plain
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 #: What reading somebody else's files may raise.
 _STRANGE = (
     ValueError, KeyError, TypeError, AttributeError, IndexError, ArithmeticError, RecursionError, NotImplementedError,
-    OSError, zlib.error, DiscreetError,
+    StopIteration, OSError, zlib.error, DiscreetError,
 )  # fmt: skip
 
 #: The files for people, and those of every bundle, beside those of its tables.

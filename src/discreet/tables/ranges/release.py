@@ -20,6 +20,7 @@ from discreet.answers.quoting import FREE, cost_of
 from discreet.answers.sql import Asker
 from discreet.curator import Curator, Version
 from discreet.errors import UsageError
+from discreet.inference.linear.solver import solver
 from discreet.ledger.records import Reservation
 from discreet.measurement import Law, law_from_data, law_to_data
 from discreet.mechanisms.addition import Integers
@@ -28,7 +29,9 @@ from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.strategy import keeping
 from discreet.program import Program
 from discreet.schema.schema import closest
+from discreet.tables.planning.errors import mean_variance
 from discreet.tables.planning.plan import Planned, plan, rmse
+from discreet.tables.planning.words import words
 from discreet.tables.ranges.adaptive import TEST, Adapted, adapted, law_of, tested
 from discreet.tables.ranges.asked import Pair, pairs_of, places_of
 from discreet.tables.ranges.reading import Ranges
@@ -259,6 +262,24 @@ def measured(program: Program, told: dict[str, Any], ruler: Ruler) -> Integers |
         words=told["words"],
     )
     return adapted(program, ruler.axis(), planned)
+
+
+def described(told: dict[str, Any], ruler: Ruler) -> bool:
+    """Whether what a stored release says of itself follows from its column and strategy.
+
+    Of a strategy for given ranges alone, which are not stored, the variance that was planned is what it says.
+    """
+    if type(told["only"]) is not bool or told["name"] not in STRATEGIES:
+        return False
+    if (told["edges"], told["adaptive"]) != (_edges(ruler), told["name"] == "adaptive"):
+        return False
+    variance, strategy = told["mean_variance"], keeping.read(told["strategy"])
+    if not told["only"]:
+        planned_variance = mean_variance(AllRanges(ruler.cells), solver(strategy))
+        if told["words"] != words(strategy) or not math.isclose(variance, planned_variance, rel_tol=1e-9):
+            return False
+    expected = math.sqrt(variance * law_from_data(told["law"]).variance())
+    return math.isclose(told["expected_rmse"], expected, rel_tol=1e-9)
 
 
 def _with(found: Ranges, drawn: Adapted) -> Ranges:

@@ -1,0 +1,92 @@
+"""What is declared of a table: each member of its type. Which bounds, values and names there are, its owner says."""
+
+from datetime import datetime
+from fractions import Fraction
+from typing import Any
+
+from measured import closed
+from relation import Broken, Node, listed, whole
+
+LIMIT = {"epsilon", "delta", "delta_keys", "accounting"}
+ACCOUNTINGS = ("pure", "zcdp", "either")
+TABLE = {
+    "budget", "accounting", "person", "rows_per_person", "rows_per_person_measured", "public", "population", "columns",
+    "invariants", "ends", "directed",
+}  # fmt: skip
+ORDERED = {"type", "low", "high", "bins", "edges", "constant", "measured"}
+COLUMNS = {
+    "integer": ORDERED,
+    "decimal": ORDERED | {"step"},
+    "date": ORDERED,
+    "timestamp": ORDERED,
+    "boolean": {"type", "closed", "constant"},
+    "category": {"type", "values", "other", "closed", "constant", "measured"},
+    "text": {"type", "constant"},
+}
+
+
+def check_declared(table: str, declared: Node) -> None:
+    closed(declared, TABLE, f"the declaration of {table}")
+    closed(declared.get("budget", {}), LIMIT, f"the budget of {table}")
+    columns, person = declared.get("columns", {}), declared.get("person", [])
+    budget = [each for name, each in declared.get("budget", {}).items() if name != "accounting"]
+    if not all(map(number, [*budget, declared.get("rows_per_person_measured", 1)])):
+        raise Broken(f"a number is declared of {table} that is none")
+    if declared.get("accounting", "either") not in ACCOUNTINGS:
+        raise Broken(f"{table} is declared with an accounting that there is not")
+    flags(declared, ("public", "directed"), table)
+    whole(declared.get("rows_per_person", 1))
+    if isinstance(person, dict):
+        closed(person, {"through", "on"}, f"the persons of {table}")
+        person = [person["through"], *listed(person["on"])]
+    ends = declared.get("ends", [])
+    named = [declared.get("population", ""), *listed(person), *listed(ends), *declared.get("invariants", [])]
+    if not all(type(each) is str for each in named):
+        raise Broken(f"a name is declared of {table} that is no text")
+    known = [name.lower() for name in columns]
+    for told in declared.get("invariants", []):
+        if told.strip() != "*" and told.partition(">")[0].strip().lower() not in known:
+            raise Broken(f"exact totals of {table} by something that is no declared column")
+    for name, column in columns.items():
+        check_column(f"the column {name} of {table}", column)
+
+
+def check_column(what: str, told: Node) -> None:
+    closed(told, COLUMNS[told["type"]], what)
+    flags(told, ("constant", "closed"), what)
+    numbers = [told[name] for name in ("measured", "step") if name in told]
+    ends = [*(told[name] for name in ("low", "high") if name in told), *told.get("edges", [])]
+    if not all(map(number, numbers)) or not all(
+        map(number if told["type"] in ("integer", "decimal") else moment, ends)
+    ):
+        raise Broken(f"{what} has a bound or a number that is none")
+    if type(told.get("bins", 1)) is not int:
+        raise Broken(f"{what} has a number of bins that is none")
+    values = told.get("values", [])
+    words = [*values, told.get("other", "")]
+    if not isinstance(values, list) or not all(type(each) in (str, int, bool) for each in words):
+        raise Broken(f"{what} holds something that is no single value")
+
+
+def flags(told: Node, names: tuple[str, ...], what: str) -> None:
+    if not all(type(told.get(name, False)) is bool for name in names):
+        raise Broken(f"{what}: something is neither true nor false")
+
+
+def number(told: Any) -> bool:
+    """Whether it is a number, or a number as text."""
+    try:
+        return type(told) in (int, float, str) and len(str(told)) < 400 and Fraction(str(told)) is not None
+    except (ValueError, ZeroDivisionError):
+        return False
+
+
+def moment(told: Any) -> bool:
+    try:
+        return type(told) is str and datetime.fromisoformat(told.strip()) is not None
+    except ValueError:
+        return False
+
+
+def day(told: Any) -> bool:
+    return moment(told) and str(datetime.fromisoformat(told).date()) == told
