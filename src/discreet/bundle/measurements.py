@@ -18,15 +18,15 @@ class UnknownMember(Exception):
 
 def read_measurement(data: Mapping[str, Any]) -> Measurement:
     """The measurement that JSON data is. Raises UnknownMember where it holds anything else."""
-    found = Measurement.from_text(json.dumps(data))
+    measurement = Measurement.from_text(json.dumps(data))
     whole = {"also": [], **data, "parts": [_whole(part) for part in data["parts"]]}  # older ones may lack these
-    if json.dumps(whole, sort_keys=True, separators=(",", ":")) != found.to_text():
+    if json.dumps(whole, sort_keys=True, separators=(",", ":")) != measurement.to_text():
         raise UnknownMember("a measurement is not written as Discreet writes it")
-    if not all(type(each) is str for each in (found.id, found.text, *found.also)):
+    if not all(type(each) is str for each in (measurement.id, measurement.text, *measurement.also)):
         raise UnknownMember("a measurement has a name or a text that is no text")
-    for part in found.parts:
+    for part in measurement.parts:
         _check(part)
-    return found
+    return measurement
 
 
 def _whole(part: Mapping[str, Any]) -> dict[str, Any]:

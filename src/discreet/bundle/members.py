@@ -63,8 +63,8 @@ def check_members(plan: Mapping[str, Any]) -> None:
         raise UnknownMember("intervals are told at another confidence than 95%")
     if type(plan["question"]) is not str or not re.fullmatch(r"[0-9a-f]{64,80}(/[0-9,/]{0,4000})?", plan["question"]):
         raise UnknownMember("what was asked is not told by its digest")
-    for told in plan["schemas"].values():
-        if told["declared"].get("accounting", "either") not in get_args(Accounting):
+    for schema in plan["schemas"].values():
+        if schema["declared"].get("accounting", "either") not in get_args(Accounting):
             raise UnknownMember("a table is declared with an accounting that there is not")
     _check_steps(plan)
     for name, text in plan["payloads"].items():

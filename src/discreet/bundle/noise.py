@@ -88,8 +88,8 @@ def _measurements(derivation: Mapping[str, Any], plan: Mapping[str, Any]) -> lis
     ids = [release, *own.get("also", ())]
     if len(set(ids)) < len(ids) or {*ids} != {*payloads} or {*ids} != {*derivation["measured"]}:
         raise Differs("something is stored that was not charged")
-    found = [json.loads(payloads[id_]) for id_ in ids]
-    for id_, each in zip(ids, found, strict=True):
+    stored = [json.loads(payloads[id_]) for id_ in ids]
+    for id_, each in zip(ids, stored, strict=True):
         if (each["id"], each["text"]) != (id_, own["text"]) or not {*each.get("also", ())} <= {*own.get("also", ())}:
             raise Differs("an earlier measurement is of something else")
         if sum(len(part.get("statistics", "1")) for part in each["parts"]) != len(derivation["measured"][id_]):
@@ -97,17 +97,17 @@ def _measurements(derivation: Mapping[str, Any], plan: Mapping[str, Any]) -> lis
     read = {node["table"] for node in derivation["relation"] if node["node"] in ("scan", "roster")}
     if {*plan["schemas"]} != read:
         raise Differs("a table is declared here that the question does not read")
-    return found
+    return stored
 
 
 def _check_counted(answers: int | None, derivation: Mapping[str, Any]) -> None:
     """Noisy numbers that passed a threshold are of persons, which a unit moves by one; of rows, where it has one."""
     if answers is None:
         return
-    known = sorted(derivation["question"]["statistics"], key=lambda each: json.dumps(each, **_COMPACT))
+    statistics = sorted(derivation["question"]["statistics"], key=lambda each: json.dumps(each, **_COMPACT))
     alone = derivation["relation"][-1]["rows"] == 1
     counted = [statistic_data(each) for each in ((Persons(), Rows()) if alone else (Persons(),))]
-    if not 0 <= answers < len(known) or known[answers] not in counted:
+    if not 0 <= answers < len(statistics) or statistics[answers] not in counted:
         raise Differs("the numbers of discovered keys are not numbers of persons, and one unit moves them further")
 
 
@@ -258,16 +258,16 @@ def _model(plan: Mapping[str, Any], taken: Sequence[Event], steps: Sequence[Any]
     """The steps of a fit: tables, keys that were found, and choices."""
     rows, choices = schema.unit.rows, 0
     texts = _texts(schema, int(plan["version"]))
-    for told, event, drawn in zip(plan["steps"], taken, steps, strict=True):
+    for planned, event, drawn in zip(plan["steps"], taken, steps, strict=True):
         if isinstance(drawn, Mapping):
-            _check_run(drawn, plan["release"], told["event"])
+            _check_run(drawn, plan["release"], planned["event"])
         if isinstance(drawn, list):
             _tables(event, drawn, rows)
         elif isinstance(event, Threshold):
-            if told["of"] not in texts:
+            if planned["of"] not in texts:
                 raise Differs("keys were found of something that is no declared text")
             (part,) = drawn["parts"]
-            _check_threshold(event, part["threshold"], 1 if texts[told["of"]].constant else rows)
+            _check_threshold(event, part["threshold"], 1 if texts[planned["of"]].constant else rows)
             _check_keys(part, events.to_data(event), width=1)
             if part["answers"] is not None:
                 raise Differs("keys that a model was fitted to tell no numbers")
@@ -286,9 +286,9 @@ def _model(plan: Mapping[str, Any], taken: Sequence[Event], steps: Sequence[Any]
 def _texts(schema: Schema, version: int) -> dict[str, Text]:
     """The columns of text, by the digest that a step which finds their values has."""
     scan = Scan(table=schema.table, version=version)
-    found = [column for column in schema.columns if isinstance(column, Text)]
-    asked = [Inquiry(plan=scan, sets=((),), statistics=(), keys=(TextCode(column.name),)) for column in found]
-    return {digest_of({"run": each.question()}): column for each, column in zip(asked, found, strict=True)}
+    columns = [column for column in schema.columns if isinstance(column, Text)]
+    inquiries = [Inquiry(plan=scan, sets=((),), statistics=(), keys=(TextCode(column.name),)) for column in columns]
+    return {digest_of({"run": each.question()}): column for each, column in zip(inquiries, columns, strict=True)}
 
 
 def _check_run(drawn: Mapping[str, Any], release: str, event: Mapping[str, Any]) -> None:

@@ -264,22 +264,22 @@ def measured(program: Program, told: dict[str, Any], ruler: Ruler) -> Integers |
     return adapted(program, ruler.axis(), planned)
 
 
-def described(told: dict[str, Any], ruler: Ruler) -> bool:
+def described(payload: dict[str, Any], ruler: Ruler) -> bool:
     """Whether what a stored release says of itself follows from its column and strategy.
 
     Of a strategy for given ranges alone, which are not stored, the variance that was planned is what it says.
     """
-    if type(told["only"]) is not bool or told["name"] not in STRATEGIES:
+    if type(payload["only"]) is not bool or payload["name"] not in STRATEGIES:
         return False
-    if (told["edges"], told["adaptive"]) != (_edges(ruler), told["name"] == "adaptive"):
+    if (payload["edges"], payload["adaptive"]) != (_edges(ruler), payload["name"] == "adaptive"):
         return False
-    variance, strategy = told["mean_variance"], keeping.read(told["strategy"])
-    if not told["only"]:
+    variance, strategy = payload["mean_variance"], keeping.read(payload["strategy"])
+    if not payload["only"]:
         planned_variance = mean_variance(AllRanges(ruler.cells), solver(strategy))
-        if told["words"] != words(strategy) or not math.isclose(variance, planned_variance, rel_tol=1e-9):
+        if payload["words"] != words(strategy) or not math.isclose(variance, planned_variance, rel_tol=1e-9):
             return False
-    expected = math.sqrt(variance * law_from_data(told["law"]).variance())
-    return math.isclose(told["expected_rmse"], expected, rel_tol=1e-9)
+    expected = math.sqrt(variance * law_from_data(payload["law"]).variance())
+    return math.isclose(payload["expected_rmse"], expected, rel_tol=1e-9)
 
 
 def _with(found: Ranges, drawn: Adapted) -> Ranges:
