@@ -91,7 +91,7 @@ def holding(content, folder):
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name == "model" else pytest.mark.fuzz) for name in KINDS]
+    "name", [pytest.param(name, marks=() if name == "model" else pytest.mark.deep) for name in KINDS]
 )
 def test_every_leaf(name, contents, tmp_path):
     here, there = holding(contents[name], tmp_path)
