@@ -190,11 +190,11 @@ def test_a_private_source_does_not_become_public_by_editing_the_file(tmp_path, n
     text = f'{declared}[tables.{name}]\nsource = "orders.csv"\npublic = true\ncolumns = {{ total = {{ type = "text" }} }}\n'
     (tmp_path / "discreet.toml").write_text(text)
     edited = discreet.open(tmp_path)
-    with pytest.raises(UsageError, match=r"knows this source as .* says it is public"):
+    with pytest.raises(UsageError, match=r"as public, but the ledger has its source as the private table"):
         edited.public(name)
     if name != "orders":
         words = f"select count(*) from lines join {name} on lines.price = {name}.total"
-        with pytest.raises(UsageError, match="says it is public"):
+        with pytest.raises(UsageError, match="as public, but the ledger has"):
             edited.sql(words).explain(epsilon="0.1")
 
 
@@ -205,5 +205,5 @@ def test_a_public_table_is_looked_at_again_once_its_source_is_private(tmp_path):
     found = discreet.open(tmp_path)
     assert found.public("pub").name == "pub"
     found.refresh("orders")
-    with pytest.raises(UsageError, match="says it is public"):
+    with pytest.raises(UsageError, match="as public, but the ledger has"):
         found.public("pub")

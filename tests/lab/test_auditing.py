@@ -109,7 +109,7 @@ def test_a_boolean_audit_that_takes_too_long_says_so():
 
 def test_its_solver_is_an_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "ortools.sat.python", None)
-    with pytest.raises(UsageError, match="needs ortools"):
+    with pytest.raises(UsageError, match="needs OR-tools"):
         auditing.attack(auditing.parse("anna = 1"), kind="boolean")
     assert auditing.demo(people=5, queries=5).details["boolean_growth"] == []
 

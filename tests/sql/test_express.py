@@ -5,9 +5,10 @@ from decimal import Decimal
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from discreet.errors import Refused
 from discreet.plan.evaluate import held, values
 from discreet.sql.typed import Numeric
 from sql import patients
@@ -93,7 +94,12 @@ conditions = st.recursive(
 @given(text=conditions)
 def test_three_valued_logic_is_that_of_duckdb(connection, text):
     answers = connection.execute(f"SELECT {text} FROM given ORDER BY row").fetchall()
-    assert held(condition(text), ROWS) == [answer is True for (answer,) in answers]
+    try:
+        read = condition(text)
+    except Refused as problem:  # nested comparisons of truths grow fast
+        assume("too much for one question" not in str(problem))
+        raise
+    assert held(read, ROWS) == [answer is True for (answer,) in answers]
     assert held(condition(text, wanted=False), ROWS) == [answer is False for (answer,) in answers]
     found = scalar(text)
     assert [shown(found, code) for code in values(found.expression, ROWS)] == [answer for (answer,) in answers]

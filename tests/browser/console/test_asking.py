@@ -145,7 +145,7 @@ def test_each_page_of_the_history_has_its_own_question(coming: Coming) -> None:
 def test_a_new_draw_is_paid_once_though_one_goes_back(coming: Coming, place: Place) -> None:
     with coming("analyst", at="/ask") as page:
         page.get_by_text("More", exact=True).click()
-        page.get_by_role("checkbox", name="A new draw").check()
+        page.get_by_role("checkbox", name="Ignore the stored answer").check()
         ask(page, "SELECT count(*) AS n FROM patients WHERE age > 44")
         before = charged(place)
         page.go_back()
