@@ -96,6 +96,7 @@ def test_every_verb_of_a_project_was_thought_of():
     assert {name for name in dir(Project) if not name.startswith("_")} == set(VERBS) | OTHERS
 
 
+@pytest.mark.thin(12)
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_of_a_project_refuses(project, verb):
     with pytest.raises(Refused, match=REASON) as caught:
@@ -146,6 +147,7 @@ def test_every_verb_of_the_command_line_was_thought_of():
     assert {group.name for group in app.registered_groups} == {"ledger", "synth", "survey", "people", "attack", "graph"}
 
 
+@pytest.mark.thin(8)
 @pytest.mark.parametrize("verb", WORDS)
 def test_every_verb_of_the_command_line_refuses(project, verb, capsys, monkeypatch):
     monkeypatch.chdir(project.folder)

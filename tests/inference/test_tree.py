@@ -35,6 +35,7 @@ def calibrated_from(sizes, factors, joint):
     )
 
 
+@pytest.mark.thin(15)
 @pytest.mark.parametrize("seed", range(40))
 def test_every_marginal_in_and_out_of_cliques(seed):
     calibrated, joint = model(seed)

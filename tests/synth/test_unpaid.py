@@ -22,6 +22,7 @@ TEXT, WHOLE = 'type = "text"', 'type = "integer"'
 KINDS = ("auto", "independent", "privbayes", "mst", "aim")
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_identifiers_alone_come_out_as_placeholders(tmp_path, kind):
     """Every value is unique, so none is found. How many rows there are, and how many are NULL, is known all the same."""
@@ -66,6 +67,7 @@ def test_known_counts_declare_their_column(tmp_path):
     assert Counter(again["n"].to_pylist()) == {0: 100, 1_000_000_000: 150, None: 50}
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(
     ("rules", "seen"),
     [
@@ -123,6 +125,7 @@ def test_ends_of_moments_and_of_one_declared_end():
     assert (same.edges[0], same.edges[-1]) == (5, 31)
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize(
     ("marginals", "why"),
     [

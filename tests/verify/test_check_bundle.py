@@ -5,9 +5,11 @@ import io
 import json
 import sys
 import tokenize
+from itertools import islice
 
 import pytest
 
+from tiers import size
 from verify import world
 from verify.forging import changes, checker, signed_again, verdicts
 
@@ -117,11 +119,11 @@ def test_every_change_of_a_proof_is_seen(name, bundles, monkeypatch):
     files = bundles[name]
     monkeypatch.setattr(checker(), "signed", lambda *_: True)  # each is signed; the signature has tests of its own
     tried = 0
-    for path, changed in changes(json.loads(files["proof.json"])):
+    for path, changed in islice(changes(json.loads(files["proof.json"])), 0, None, size(6, 1)):
         found = verdicts(signed_again(files, proof=lambda _, changed=changed: changed))
         if path[0] == "shown" and path[-1] == "taken out":  # who says less has less proved
             assert found.get("numbers", "broken") != "proved", path
         elif path[-2:] != COUNTED[-2:] or name != "persons: per person":
             assert "broken" in found.values(), path
         tried += 1
-    assert tried > 150
+    assert tried > size(25, 150)

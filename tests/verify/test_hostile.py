@@ -19,6 +19,7 @@ def deep(levels):
     return '{"of":' * levels + "1" + "}" * levels
 
 
+@pytest.mark.thin(6)
 @pytest.mark.parametrize(
     "content",
     [

@@ -32,6 +32,7 @@ GROUPED = [
 ]
 
 
+@pytest.mark.thin(20)
 @pytest.mark.parametrize("name", [*NAMES, "persons: public"])
 def test_what_the_product_makes_is_sound_to_the_product(name, bundles, tmp_path):
     """Without the project: cards and chart are made anew, too, but where a public table is not here."""
@@ -70,6 +71,7 @@ LIES = {
 }
 
 
+@pytest.mark.thin(16)
 @pytest.mark.parametrize("lie", LIES.values(), ids=LIES)
 @pytest.mark.parametrize("name", GROUPED)
 def test_an_exact_number_is_no_key(name, lie, bundles):

@@ -232,6 +232,7 @@ def test_what_cannot_be_is_refused_before_it_is_paid(tmp_path):
     assert not project.ledger.state.charges
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize(
     "wish",
     [

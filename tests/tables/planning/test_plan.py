@@ -76,6 +76,7 @@ def test_named_strategies_have_the_errors_of_the_references(workload, gaussian, 
 # --- the targets
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize(
     ("workload", "gaussian", "seconds", "most"),
     [
@@ -94,6 +95,7 @@ def test_planning_reaches_its_targets(workload, gaussian, seconds, most):
     assert per_query(plan(workload, gaussian=gaussian, seconds=seconds)) <= most
 
 
+@pytest.mark.deep
 def test_more_seconds_never_make_it_worse():
     for workload, gaussian in ((AllRanges(200), False), (AllRanges(200), True), (Prefixes(200), False)):
         errors = [per_query(plan(workload, gaussian=gaussian, seconds=seconds)) for seconds in (0, 0.05, 0.3)]
@@ -203,6 +205,7 @@ def measured(planned: Planned, draws: int) -> tuple[float, float]:
     return float(errors.mean()), float(errors.std() / math.sqrt(draws))
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize(
     ("workload", "gaussian", "strategy", "draws"),
     [
