@@ -47,6 +47,7 @@ def test_a_refusal_points_at_its_clause_and_its_rewrite_passes(coming: Coming, p
         expect(page.locator("#price")).to_contain_text("plus or minus")
         page.get_by_role("button", name="Ask", exact=True).click()
         expect(page).to_have_url(re.compile(r"/a/r-"))
+    page.wait_for_load_state()  # its script notes that the draft was answered
 
 
 def test_the_same_without_scripts(coming: Coming) -> None:
@@ -119,6 +120,7 @@ def test_back_after_an_answer_shows_the_same_question_and_a_click_charges_nothin
         expect(page.locator("#confirm")).to_contain_text("Asking costs nothing")
         page.get_by_role("button", name="Ask", exact=True).click()
         expect(page).to_have_url(re.compile(r"/a/r-.*stored=1"))
+        page.wait_for_load_state()
         assert page.url.partition("?")[0] == answer.partition("?")[0]
         page.goto("/ask")  # a new question begins with an empty box, and an empty box is not sent
         expect(page.get_by_label("Your question, in SQL")).to_be_empty()
