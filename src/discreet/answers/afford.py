@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 
 from discreet import exact
 from discreet.accounting import events
 from discreet.accounting.filter import Cost
 from discreet.accounting.guarantee import Limits
-from discreet.accounting.sensitivity import Sensitivity
 from discreet.answers.quoting import Quote, Wish, account_of, quoted_with, width_of
 from discreet.errors import BudgetExceeded, UsageError
 from discreet.ledger.account import Room
@@ -19,6 +18,9 @@ from discreet.ledger.refusal import refusal as exceeded
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.plan.price import Law, cheapest
+
+#: Where 5% of a Laplace law, and of a normal one, lie beyond: in scales. They only say where a search begins.
+LOG_20, NORMAL_95 = math.log(20), 1.959964
 
 
 def refusal(quoted: Quote, wish: Wish, ledger: Ledger) -> BudgetExceeded:
@@ -77,8 +79,7 @@ def _by_rho(room: Room) -> int:
 
 def counts_left(limits: Limits, room: Room, *, width: int, rows: int = 1) -> int:
     """How many more counts of everybody, each within `width` at 95%, the budget holds."""
-    moves = Sensitivity(l0=1, l1=rows, l2_squared=rows**2, linf=rows, because=())
-    found = []
+    numbers = []
     for gaussian, limit, left, units in (
         (False, limits.pure, room.pure, exact.EPSILON_UNITS),
         (False, limits.rho, room.rho, exact.RHO_UNITS),
@@ -86,22 +87,29 @@ def counts_left(limits: Limits, room: Room, *, width: int, rows: int = 1) -> int
     ):
         if limit is None:
             continue
-        epsilon = cheapest(_within(moves, width, gaussian=gaussian), width=Fraction(width))
+        epsilon = epsilon_of_a_count(rows, width, gaussian=gaussian)
         price_each = epsilon if units == exact.EPSILON_UNITS else epsilon**2 / 2
-        found.append(left // exact.units_up(price_each, units))
-    return max(found, default=0)
+        numbers.append(left // exact.units_up(price_each, units))
+    return max(numbers, default=0)
 
 
-def _within(moves: Sensitivity, width: int, *, gaussian: bool) -> Callable[[Fraction], bool]:
-    def good(epsilon: Fraction) -> bool:
+@cache
+def epsilon_of_a_count(rows: int, width: int, *, gaussian: bool) -> Fraction:
+    """The cheapest epsilon of a count that is within `width` at 95%, where a person has at most `rows` rows.
+
+    >>> epsilon_of_a_count(1, 50, gaussian=False), epsilon_of_a_count(1, 50, gaussian=True)
+    (Fraction(59313, 1000000), Fraction(9703, 250000))
+    """
+
+    def within(epsilon: Fraction) -> bool:
         try:
             law: Law = (
-                DiscreteGaussian(sigma2=moves.l2_squared / epsilon**2)
-                if gaussian
-                else DiscreteLaplace(scale=moves.l1 / epsilon)
+                DiscreteGaussian(sigma2=rows**2 / epsilon**2) if gaussian else DiscreteLaplace(scale=rows / epsilon)
             )
         except UsageError:
             return False
         return law.tail(width) <= Fraction(5, 100)
 
-    return good
+    #: Of the continuous law, half a step farther out: ln 20 and the normal quantile.
+    near = rows * (NORMAL_95 if gaussian else LOG_20) / (width + 0.5)
+    return cheapest(within, width=Fraction(width), near=near)

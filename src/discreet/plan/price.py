@@ -296,20 +296,32 @@ class _Parts:
         )
 
 
-def cheapest(good: Callable[[Fraction], bool], *, width: Fraction) -> Fraction:
+def cheapest(good: Callable[[Fraction], bool], *, width: Fraction, near: float | None = None) -> Fraction:
     """The cheapest epsilon, on a grid of 1e-6, that is `good`: at which each cell is within `width`.
 
-    Because what is within a fixed width at one epsilon is so at a larger one, bisection finds it.
+    Because what is within a fixed width at one epsilon is so at a larger one, bisection finds it. It begins around
+    `near`, a guess that may be wrong.
     """
     if width <= 0:
         raise UsageError(f"--within must be above 0, got {exact.show(width)}")
     low, high = 1, int(exact.MAX_QUESTION_EPSILON) * WITHIN_GRID
     if not good(Fraction(high, WITHIN_GRID)):
         raise UsageError(f"no epsilon up to {exact.show(exact.MAX_QUESTION_EPSILON)} is within {exact.show(width)}")
+    if near is not None:
+        low, high = _around(good, near, low, high)
     while low < high:
         middle = (low + high) // 2
         low, high = (low, middle) if good(Fraction(middle, WITHIN_GRID)) else (middle + 1, high)
     return Fraction(low, WITHIN_GRID)
+
+
+def _around(good: Callable[[Fraction], bool], near: float, low: int, high: int) -> tuple[int, int]:
+    """The part of a search that is around a guess, if what is sought lies there."""
+    for share in (1e-4, 1e-2):
+        less, more = (max(low, min(high, round(near * way * WITHIN_GRID))) for way in (1 - share, 1 + share))
+        if good(Fraction(more, WITHIN_GRID)) and not good(Fraction(less, WITHIN_GRID)):
+            return less + 1, more
+    return low, high
 
 
 def confidence_of(value: object) -> Fraction:
