@@ -26,7 +26,8 @@ from discreet.cli.flags import (
 )
 from discreet.cli.spread import plain_lines, spread, synth
 from discreet.errors import UsageError
-from discreet.release import legend, with_noise
+from discreet.present.cells import with_noise
+from discreet.release import legend
 
 if TYPE_CHECKING:
     from discreet.api import Standing

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import UsageError
-from discreet.local.estimate import norm_sub
+from discreet.inference.nearest_counts import norm_sub
 
 Floats = NDArray[np.float64]
 

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import UsageError
+from discreet.inference.nearest_counts import isotonic, norm_sub
 from discreet.local import coins
 from discreet.local.choices import MOST, Choices, narrow
-from discreet.local.estimate import Estimate, Score, isotonic, norm_sub
+from discreet.local.estimate import Estimate, Score
 from discreet.local.numbers import Grid
 from discreet.local.randomizer import Reports
 from discreet.local.response import RandomizedResponse

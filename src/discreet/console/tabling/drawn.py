@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from discreet.release import drowned, with_noise
+from discreet.present.cells import with_noise
+from discreet.release import drowned
 
 #: Larger tables are not drawn: nobody would see a cell.
 MOST_DRAWN = 2_000

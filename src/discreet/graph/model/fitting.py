@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from discreet.graph.estimates import falling
 from discreet.graph.mixing import squared
 from discreet.graph.model.measured import MOST_EDGES, MOST_NODES, Floats, Measured
-from discreet.local.estimate import norm_sub
+from discreet.inference.nearest_counts import norm_sub
 
 Integers = NDArray[np.int64]
 
