@@ -105,6 +105,7 @@ def test_every_verb_of_a_project_refuses(project, verb):
     assert project.ledger.refresh().charges == {}
 
 
+@pytest.mark.thin(6)
 @pytest.mark.parametrize(
     "sql",
     [

@@ -32,7 +32,7 @@ ACCOUNTS = [
 ]
 
 
-@pytest.mark.thin(6)
+@pytest.mark.thin(3)
 @pytest.mark.parametrize(("budget", "accounting"), ACCOUNTS)
 @pytest.mark.parametrize("spent", ["", "0.3", "1.999"])
 def test_the_largest_question_is_accepted_and_no_count_above_it(tmp_path, budget, accounting, spent):

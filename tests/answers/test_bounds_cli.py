@@ -74,6 +74,7 @@ def test_json_and_words(tmp_path, rows, capsys):
     assert code == 2 and "declared" in err and "--report" in err
 
 
+@pytest.mark.deep
 def test_report_as_json_and_words(tmp_path, rows, capsys):
     make(tmp_path, rows, extra="rows_per_person = 4")
     code, data, _ = run(capsys, tmp_path, "bounds", "visits", "--report", "--epsilon", "2")
@@ -113,6 +114,7 @@ WRONG = [
 ]
 
 
+@pytest.mark.thin(8)
 @pytest.mark.parametrize(("words", "told"), WRONG, ids=lambda value: " ".join(value) if isinstance(value, list) else "")
 def test_wrong_usage_is_free_and_makes_no_version(tmp_path, capsys, words, told):
     make(tmp_path, [])
@@ -186,6 +188,7 @@ def test_an_errand_cut_short_goes_on_free(tmp_path, rows, monkeypatch):
     assert found.cost.epsilon == 0 and found.settings and set(found.columns) == {"cost", "day", "at"}
 
 
+@pytest.mark.deep
 def test_a_larger_epsilon_is_a_new_purchase(tmp_path, rows):
     project = make(tmp_path, rows)
     first = project.bounds("visits", ["rows_per_person"], epsilon=1, cells=1000)
@@ -234,6 +237,7 @@ def test_a_mark_that_is_no_number_is_refused(tmp_path, line):
         discreet.open(tmp_path)
 
 
+@pytest.mark.deep
 def test_marks_travel_with_a_version(tmp_path, rows):
     project = make(tmp_path, rows)
     project.bounds("visits", epsilon=4)

@@ -111,6 +111,7 @@ def test_groups_add_up_and_come_apart(clinic):
     assert sets.derived and sets.rows[-1] == (None, sum(number for number, _ in cells.values()))
 
 
+@pytest.mark.deep
 def test_what_again_and_batches_measured_counts_as_well(clinic):
     first = ask(clinic, MALE, epsilon=1)
     clinic.again(first.id, epsilon=1)
@@ -132,6 +133,7 @@ OPEN = [
 ]
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("text", OPEN)
 def test_never_derived(clinic, text):
     ask(clinic, "select sex, disease, smoker, count(*) from patients group by sex, disease, smoker", epsilon=50)
@@ -217,6 +219,7 @@ def test_within_buys_only_what_is_missing(clinic):
     assert repeat.derived and repeat.rows == found.rows and repeat.intervals == found.intervals
 
 
+@pytest.mark.deep
 def test_a_smaller_width_pays_the_difference(clinic):
     first = ask(clinic, ALL, within=40)
     second = ask(clinic, ALL, within=20)
@@ -230,6 +233,7 @@ def make_price(project, within):
     return project.sql("select count(*) from patients where age > 50").explain(within=within)["cost"]["epsilon"]
 
 
+@pytest.mark.deep
 def test_within_of_many_cells(clinic):
     fine = ask(clinic, "select sex, disease, count(*) from patients group by sex, disease", epsilon="0.2")
     found = ask(clinic, "select disease, count(*) from patients group by disease", within=15)
