@@ -72,6 +72,7 @@ def test_what_rows_say_is_told_by_refresh_alone(tmp_path):
         found.refresh("orders")
 
 
+@pytest.mark.deep
 def test_a_table_that_is_well_is_made(tmp_path):
     found = project(tmp_path)
     assert found.sql("select count(*) from lines").ask(epsilon=1).rows
@@ -96,6 +97,7 @@ def test_a_cell_that_cannot_be_read_does_not_show_in_whether_the_table_exists(tm
         assert (told.exact_persons, told.exact_without_person) == ((3, 1) if name == "with" else (2, 0))
 
 
+@pytest.mark.deep
 def test_a_declaration_added_later_is_seen(tmp_path):
     """What was declared by `add` is in the catalog of the same open project."""
     found = project(tmp_path)

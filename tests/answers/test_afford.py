@@ -52,6 +52,7 @@ def test_the_largest_question_is_accepted_and_no_count_above_it(tmp_path, budget
     assert project.budget("patients").largest_question < Fraction(1, 100)
 
 
+@pytest.mark.deep
 def test_where_the_rho_binds_the_hint_speaks_of_epsilon(tmp_path, capsys):
     """The pure filter is closed; what remains as epsilon is more than any one question may have."""
     clinic.make(tmp_path, budget="{ epsilon = 16, delta = 1e-6 }", extra='accounting = "zcdp"')

@@ -68,6 +68,7 @@ def test_other_tables_do_too(epsilon):
         assert chance > 0.9 and mean < 1.5
 
 
+@pytest.mark.deep
 def test_what_it_is_for_matters():
     counts = sizes(100_000)
 

@@ -71,6 +71,7 @@ def test_again_reads_both_answers_in_any_order(shop):
     assert both.rows[0] == pytest.approx(first.rows[0], abs=40)
 
 
+@pytest.mark.deep
 def test_again_reads_all_that_was_measured_before(shop):
     """Each time counts: three measurements of one epsilon leave a third of the variance."""
     first = shop.sql("select city, count(*) from orders group by city").ask(epsilon=1)
@@ -83,6 +84,7 @@ def test_again_reads_all_that_was_measured_before(shop):
     assert 0.5 < third.plus_minus() / first.plus_minus() < 0.65
 
 
+@pytest.mark.deep
 def test_discovered_keys_come_sorted_as_selected(shop):
     one = shop.sql("select note, substr(note, 3, 1), count(*) from orders group by 2, 1").ask(epsilon=1000)
     two = shop.sql("select substr(note, 3, 1), note, count(*) from orders group by 2, 1").ask(epsilon=1000)
@@ -126,6 +128,7 @@ def test_a_batch_that_asks_the_same_twice_in_another_order_pays_once(shop):
     assert [(row[0], row[1], row[2]) for row in one.rows] == [(row[1], row[2], row[0]) for row in two.rows]
 
 
+@pytest.mark.deep
 def test_a_batch_reads_what_again_has_measured(shop):
     text = "select city, count(*) from orders group by city"
     first = shop.sql(text).ask(epsilon=1)

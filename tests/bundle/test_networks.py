@@ -44,6 +44,7 @@ def test_a_public_table_of_nodes_is_not_protected_and_the_card_says_so(tmp_path)
         checked(project, each, tmp_path / each)
 
 
+@pytest.mark.deep
 def test_the_table_whose_persons_are_counted_is_in_the_domain(tmp_path):
     project = make_persons(tmp_path / "p")
     net = project.graph("ties", nodes="members")

@@ -173,6 +173,7 @@ def test_joins_persons_and_other_tables_tell_nothing(tmp_path):
     assert not ask(shop, "select count(*) from orders where note = 'late'", epsilon="0.1").derived
 
 
+@pytest.mark.deep
 def test_rows_of_persons_add_up(tmp_path):
     shop = make_shop(tmp_path)
     parts = ask(shop, "select paid, count(*) from orders group by paid", epsilon=1000)
@@ -200,6 +201,7 @@ def test_within_takes_what_is_narrow_enough(clinic):
     assert found.derived and found.plus_minus() == pytest.approx(told["told"]["plus_minus"], rel=1e-3)
 
 
+@pytest.mark.deep
 def test_within_buys_only_what_is_missing(clinic):
     alone = clinic.sql(ALL).explain(within=20)
     assert alone["told"] is None
@@ -264,6 +266,7 @@ def test_an_average_is_paid_for(clinic):
     assert not ask(clinic, "select avg(age) from patients", epsilon="0.1").derived
 
 
+@pytest.mark.deep
 def test_what_is_told_never_makes_a_width_dearer(clinic):
     """Fractions of steps need more room than whole steps: where hardly anything is known, it is left aside."""
     for text in (MALE, FEMALE):
