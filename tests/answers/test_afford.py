@@ -93,6 +93,7 @@ def test_no_question_is_larger_than_questions_are():
     assert largest_question(Room(pure=10**6 * EPSILON_UNITS, rho=0)) == 1000
 
 
+@pytest.mark.deep
 def test_after_a_free_answer_the_budget_stands_where_it_stood(tmp_path):
     shop = make(tmp_path)
     question = shop.sql("select count(*) from orders")

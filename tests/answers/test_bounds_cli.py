@@ -43,6 +43,7 @@ def test_values_are_found_by_a_threshold(tmp_path, rows):
     assert [row[0] for row in release.rows] == ["Oslo", "Paris", "Rome", None]
 
 
+@pytest.mark.deep
 def test_a_value_that_nobody_shares_leaves_the_column_as_it_is(tmp_path):
     project = make(tmp_path, [["p1", "1", "", "", "Atlantis", "5", "true"]], bits=2)
     found = project.bounds("visits", ["city"], epsilon=1, delta="1e-7")

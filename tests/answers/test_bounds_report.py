@@ -142,6 +142,7 @@ def test_advice_is_good_where_it_is_given():
     )
 
 
+@pytest.mark.deep
 def test_empty_buckets_far_up_do_not_count():
     """Twenty-odd of them, each with noise: one person taken for real would own more rows than all others."""
     for bits in range(size(6, 20)):
