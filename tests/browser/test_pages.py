@@ -287,6 +287,7 @@ RESULTS = {
 }
 
 
+@pytest.mark.deep
 def test_results_come_by_themselves(drinks: Pretender, opened: Opened) -> None:
     with opened(f"{drinks.address}/s/drinks/results") as page:
         expect(page.locator("#still")).to_contain_text("7 answers of 20")

@@ -166,7 +166,8 @@ def test_a_new_draw_is_paid_once_though_one_goes_back(coming: Coming, place: Pla
     assert charged(place) == before
 
 
-@pytest.mark.parametrize("scripts", [True, pytest.param(False, marks=pytest.mark.deep)])
+@pytest.mark.deep
+@pytest.mark.parametrize("scripts", [True, False])
 def test_back_to_a_rehearsal_is_the_rehearsal(coming: Coming, place: Place, scripts: bool) -> None:
     """Seen to fail: Chromium has no copy of a form's answer, and shows an error page."""
     with coming("analyst", at="/ask", java_script_enabled=scripts) as page:

@@ -159,6 +159,7 @@ def test_a_page_for_everybody_is_clean(coming: Coming, made: Made, at: str) -> N
     assert wrong == (["status 404"] if missing else [])
 
 
+@pytest.mark.deep
 def test_what_forms_show_is_clean(owned: tuple[Page, list[str]], made: Made) -> None:
     """Pages that no address leads to: a refusal, a rehearsal, a secret that is shown once, a verified log."""
     page, wrong = owned[0], {}
