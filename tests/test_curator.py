@@ -57,6 +57,7 @@ def test_the_charge_is_durable_before_data_is_touched(tmp_path):
     assert kinds(project)[-2:] == ["charge", "answer"]
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(
     "problem", [EngineFailure("cell 4711"), RuntimeError("patient 4711"), MemoryError(), ValueError()]
 )

@@ -105,6 +105,7 @@ def test_every_verb_of_a_project_refuses(project, verb):
     assert project.ledger.refresh().charges == {}
 
 
+@pytest.mark.thin(6)
 @pytest.mark.parametrize(
     "sql",
     [
@@ -198,6 +199,7 @@ def edges(project):
     return len(engine.graph(place, None, directed=False).exact_from)
 
 
+@pytest.mark.deep
 def test_declared_from_the_command_line(tmp_path, capsys):
     where = ["--project", str(tmp_path)]
     with (tmp_path / "e.csv").open("w", newline="") as stream:

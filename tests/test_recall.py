@@ -73,6 +73,7 @@ def test_measured_again_is_read_with_what_came_before(project):
     assert project.recalled(third.id).kind == "again" and project.recalled(third.id).also == (second.id, first.id)
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize(
     "text",
     [
@@ -165,6 +166,7 @@ def test_a_stream_is_told(tmp_path):
         project.release(told.id)
 
 
+@pytest.mark.deep
 def test_what_was_joined_is_read_as_it_was(tmp_path):
     """The digest of the question picks the versions of the joined tables, whatever was refreshed since."""
     project, file = two_tables(tmp_path), tmp_path / "discreet.toml"

@@ -40,7 +40,7 @@ def test_places_are_spread(count, kept, places):
     ("words", "deep", "passed"),
     [
         (["test_it.py"], False, "4 passed, 8 deselected"),
-        (["test_it.py"], True, "1 failed, 11 passed"),
+        pytest.param(["test_it.py"], True, "1 failed, 11 passed", marks=pytest.mark.deep),
         (["test_it.py::test_long", "test_it.py::test_cases[5]"], False, "2 passed"),
     ],
 )

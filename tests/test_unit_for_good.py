@@ -167,6 +167,7 @@ def test_nor_by_a_table_that_a_restored_ledger_does_not_know(declare, tmp_path):
         project.refresh("again")
 
 
+@pytest.mark.deep
 def test_nor_by_correcting_one_of_two_names(declare):
     """The other must be made anew, by the same person, before anybody asks it."""
     second = SECOND.format(source="visits.csv", person='"visit_id"', rows=1)

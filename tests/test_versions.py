@@ -72,6 +72,7 @@ def test_what_rows_say_is_told_by_refresh_alone(tmp_path):
         found.refresh("orders")
 
 
+@pytest.mark.deep
 def test_a_table_that_is_well_is_made(tmp_path):
     found = project(tmp_path)
     assert found.sql("select count(*) from lines").ask(epsilon=1).rows
@@ -80,6 +81,7 @@ def test_a_table_that_is_well_is_made(tmp_path):
     assert found.version("orders").number == found.known_version("ORDERS").number == 2
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("damage", [b"\xff", b"\xed\xa0\x80"])
 def test_a_cell_that_cannot_be_read_does_not_show_in_whether_the_table_exists(tmp_path, damage):
     """With one person's damaged row and without it a first question is answered; the owner is told of the cells."""
@@ -95,6 +97,7 @@ def test_a_cell_that_cannot_be_read_does_not_show_in_whether_the_table_exists(tm
         assert (told.exact_persons, told.exact_without_person) == ((3, 1) if name == "with" else (2, 0))
 
 
+@pytest.mark.deep
 def test_a_declaration_added_later_is_seen(tmp_path):
     """What was declared by `add` is in the catalog of the same open project."""
     found = project(tmp_path)
@@ -181,7 +184,7 @@ def test_forgetting_a_missing_mark_erases_it_from_versions_of_before(tmp_path):
     assert found.forget("orders", ["NA"]).exact_versions == 0
 
 
-@pytest.mark.parametrize("name", ["pub", "people", "orders"])
+@pytest.mark.parametrize("name", ["pub", pytest.param("people", marks=pytest.mark.deep), "orders"])
 def test_a_private_source_does_not_become_public_by_editing_the_file(tmp_path, name):
     found = project(tmp_path)
     found.sql("select count(*) from lines").ask(epsilon=1)

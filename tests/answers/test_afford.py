@@ -32,7 +32,7 @@ ACCOUNTS = [
 ]
 
 
-@pytest.mark.thin(6)
+@pytest.mark.thin(3)
 @pytest.mark.parametrize(("budget", "accounting"), ACCOUNTS)
 @pytest.mark.parametrize("spent", ["", "0.3", "1.999"])
 def test_the_largest_question_is_accepted_and_no_count_above_it(tmp_path, budget, accounting, spent):
@@ -52,6 +52,7 @@ def test_the_largest_question_is_accepted_and_no_count_above_it(tmp_path, budget
     assert project.budget("patients").largest_question < Fraction(1, 100)
 
 
+@pytest.mark.deep
 def test_where_the_rho_binds_the_hint_speaks_of_epsilon(tmp_path, capsys):
     """The pure filter is closed; what remains as epsilon is more than any one question may have."""
     clinic.make(tmp_path, budget="{ epsilon = 16, delta = 1e-6 }", extra='accounting = "zcdp"')
@@ -92,6 +93,7 @@ def test_no_question_is_larger_than_questions_are():
     assert largest_question(Room(pure=10**6 * EPSILON_UNITS, rho=0)) == 1000
 
 
+@pytest.mark.deep
 def test_after_a_free_answer_the_budget_stands_where_it_stood(tmp_path):
     shop = make(tmp_path)
     question = shop.sql("select count(*) from orders")

@@ -43,6 +43,7 @@ def test_values_are_found_by_a_threshold(tmp_path, rows):
     assert [row[0] for row in release.rows] == ["Oslo", "Paris", "Rome", None]
 
 
+@pytest.mark.deep
 def test_a_value_that_nobody_shares_leaves_the_column_as_it_is(tmp_path):
     project = make(tmp_path, [["p1", "1", "", "", "Atlantis", "5", "true"]], bits=2)
     found = project.bounds("visits", ["city"], epsilon=1, delta="1e-7")
@@ -74,6 +75,7 @@ def test_json_and_words(tmp_path, rows, capsys):
     assert code == 2 and "declared" in err and "--report" in err
 
 
+@pytest.mark.deep
 def test_report_as_json_and_words(tmp_path, rows, capsys):
     make(tmp_path, rows, extra="rows_per_person = 4")
     code, data, _ = run(capsys, tmp_path, "bounds", "visits", "--report", "--epsilon", "2")
@@ -113,6 +115,7 @@ WRONG = [
 ]
 
 
+@pytest.mark.thin(8)
 @pytest.mark.parametrize(("words", "told"), WRONG, ids=lambda value: " ".join(value) if isinstance(value, list) else "")
 def test_wrong_usage_is_free_and_makes_no_version(tmp_path, capsys, words, told):
     make(tmp_path, [])
@@ -186,6 +189,7 @@ def test_an_errand_cut_short_goes_on_free(tmp_path, rows, monkeypatch):
     assert found.cost.epsilon == 0 and found.settings and set(found.columns) == {"cost", "day", "at"}
 
 
+@pytest.mark.deep
 def test_a_larger_epsilon_is_a_new_purchase(tmp_path, rows):
     project = make(tmp_path, rows)
     first = project.bounds("visits", ["rows_per_person"], epsilon=1, cells=1000)
@@ -234,6 +238,7 @@ def test_a_mark_that_is_no_number_is_refused(tmp_path, line):
         discreet.open(tmp_path)
 
 
+@pytest.mark.deep
 def test_marks_travel_with_a_version(tmp_path, rows):
     project = make(tmp_path, rows)
     project.bounds("visits", epsilon=4)

@@ -85,6 +85,7 @@ def zoomed(codes, *, column=COST, epsilon=Fraction(1, 10), draws=3):
     return np.array(ends, dtype=float)
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(
     ("shape", "column"),
     [
@@ -116,6 +117,7 @@ def test_no_data_one_row_and_one_value_give_some_bounds():
     assert (zoomed(np.full(10_000, 42.0))[:, 1] >= 40).all()
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("share", [0.01, 0.08, 0.17, 0.5])
 def test_a_value_that_a_hundredth_of_the_rows_has_is_not_lost(share):
     """Half a percent may lie beyond, and a value costs half a nat: 500 rows more for the ones, or 8 nats of luck."""
@@ -145,6 +147,7 @@ def exact_of(project, version, found, engine):
     return [engine.count(step.cells, Region.whole(), tables=tables).exact_values[0].tolist() for step in found.steps]
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("limit", [1, 1000])
 def test_one_person_moves_one_bin_of_each_choice_by_one(tmp_path, monkeypatch, limit):
     """On the real engine, on every stage: the largest person goes; those who are left stand as the reference says."""
@@ -243,6 +246,7 @@ def test_only_the_end_that_is_missing_is_bought(tmp_path):
     assert project.table("visits").schema.column("cost").low == 1000
 
 
+@pytest.mark.deep
 def test_an_empty_table_gets_bounds(tmp_path):
     project = make(tmp_path, [], bits=5)
     found = project.bounds("visits", epsilon=1)

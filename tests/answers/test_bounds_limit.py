@@ -54,6 +54,7 @@ def test_skewed_tables_get_a_limit_within_twice_the_best():
     assert 0.5 < usual < 0.6  # what the usual limit of 5 would lose
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("epsilon", ["0.05", "0.1", "1"])
 def test_other_tables_do_too(epsilon):
     generator = np.random.default_rng(3)
@@ -67,6 +68,7 @@ def test_other_tables_do_too(epsilon):
         assert chance > 0.9 and mean < 1.5
 
 
+@pytest.mark.deep
 def test_what_it_is_for_matters():
     counts = sizes(100_000)
 
@@ -144,6 +146,7 @@ def test_it_is_charged_and_written_down(tmp_path):
     assert project.version("visits").schema.unit.rows == limit
 
 
+@pytest.mark.deep
 def test_another_wish_is_another_question(tmp_path):
     """Or a stored answer would be taken for what it is not."""
     version = make(tmp_path, rows_of(sizes(5))).version("visits")

@@ -73,6 +73,7 @@ def misses(counts, epsilon, draws):
     return max(shares.values(), default=0), persons
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize(("name", "epsilon"), [("one or a hundred", "0.1"), ("lognormal", "1"), ("heavy", "0.2")])
 def test_intervals_hold_the_share_that_is_left_out(name, epsilon):
     """Two decimals of a guess told 0.16% to 24.6% in five runs, where it was 11.3%."""
@@ -94,6 +95,7 @@ def test_intervals_that_forget_their_noise_are_caught(monkeypatch):
     assert misses(SHAPES["one or a hundred"](None), "0.1", range(8))[0] > 4
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize(
     ("rows", "wrong"), [((30, 3, 1000), False), ((900, 30, 70), False), ((5, 60, 200), False), ((900, 30, 70), True)]
 )
@@ -124,6 +126,7 @@ def test_hardly_any_noise():
     assert [limit.plus_minus for limit in found.limits] == [3, 6]  # as DiscreteLaplace says at 95%
 
 
+@pytest.mark.deep
 def test_advice_is_good_where_it_is_given():
     """Surely no more than half as wrong again as with any other limit; at little epsilon there is none."""
     for name in ("one or a hundred", "even", "lognormal", "days of a year"):
@@ -139,6 +142,7 @@ def test_advice_is_good_where_it_is_given():
     )
 
 
+@pytest.mark.deep
 def test_empty_buckets_far_up_do_not_count():
     """Twenty-odd of them, each with noise: one person taken for real would own more rows than all others."""
     for bits in range(size(6, 20)):
@@ -187,6 +191,7 @@ def test_report_end_to_end(tmp_path):
     assert not set(better.releases) & set(found.releases) and better.cost.epsilon == 20
 
 
+@pytest.mark.deep
 def test_only_what_is_named(tmp_path):
     project = make(tmp_path, rows_of(sizes(20)), extra="rows_per_person = 3")
     alone = project.bias("visits", ["rows_per_person"], epsilon=1)

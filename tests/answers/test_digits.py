@@ -141,6 +141,7 @@ def test_combined_answers_are_rounded_too(trips):
     assert isinstance(both, Release) and not digits_beyond(cell, ends)
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize(("least", "step"), [(1_100_000_000_000_000_100, "1"), (500_000_000_000_000_100, "0.5")])
 def test_a_quantile_of_large_numbers_stays_inside_its_interval(tmp_path, least, step):
     """Floats have only every 64th number or so there: a median was told 21 below its interval's low end."""

@@ -54,11 +54,13 @@ def mixed(keep=lambda one, two: True):
     return {pair: known.count(pair) if keep(*pair) else 0 for pair in product(CITIES, repeat=2)}
 
 
+@pytest.mark.thin(1)
 def test_both_ends_bring_their_attributes(friends):
     assert {row[:2]: row[2] for row in rows(friends, MIXED)} == mixed()
     assert mixed()["south", "east"] != mixed()["east", "south"]  # or swapped ends would pass
 
 
+@pytest.mark.thin(1)
 def test_columns_that_have_one_name_are_told_apart_by_their_tables(friends):
     names = [column.name for column in friends.sql(MIXED).ask(epsilon=1000).columns]
     assert names == ["a.city", "b.city", "count"]
@@ -68,6 +70,7 @@ def test_columns_that_have_one_name_are_told_apart_by_their_tables(friends):
         friends.sql(MIXED.replace("b.city,", "a.city,", 1).replace(", b.city", "", 1))
 
 
+@pytest.mark.thin(1)
 def test_ends_are_compared_by_what_they_bring(friends):
     same = rows(friends, f"SELECT count(*) {JOINED} WHERE a.city = b.city")
     assert same == [(sum(count for (one, two), count in mixed().items() if one == two),)]
@@ -75,6 +78,7 @@ def test_ends_are_compared_by_what_they_bring(friends):
     assert {row[:2]: row[2] for row in rows(friends, apart)} == mixed(lambda one, two: one != two)
 
 
+@pytest.mark.thin(1)
 def test_edges_to_unknown_nodes_are_kept_by_a_left_join(friends):
     found = {row[:2]: row[2] for row in rows(friends, MIXED.replace("JOIN", "LEFT JOIN"))}
     assert (found["south", None], found[None, "south"], found[None, "north"]) == (1, 1, 1)
@@ -90,6 +94,7 @@ def test_an_edge_moves_one_cell_by_one_and_nodes_are_not_protected(friends):
     assert because.count(line) == 2  # once for each end
 
 
+@pytest.mark.thin(1)
 def test_the_card_says_that_attributes_are_not_protected(friends):
     release = friends.sql(MIXED).ask(epsilon=1)
     flavor = card_of(content_of(friends, release.id))["deployment"]["dp_flavor"]

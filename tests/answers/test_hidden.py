@@ -119,6 +119,7 @@ def test_what_is_hidden_sorts_as_null(stays, descending):
             assert [row[0] for row in found.rows[2:]] in (["nobody", None], [None, "nobody"])
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize(
     ("having", "wards"),
     [
@@ -141,6 +142,7 @@ def test_having_reads_what_is_shown(stays, having, wards):
     assert [row[0] for row in stays.sql(text).ask(epsilon=1000).rows] == wards
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize(
     ("text", "shown", "ends"),
     [
@@ -247,6 +249,7 @@ def test_a_count_in_the_question_tells_whether_there_is_anybody(stays):
 DEEP = [pytest.param(epsilon, marks=pytest.mark.deep) for epsilon in ("0.01", "100", "185", "400")]
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("epsilon", ["0.00001", "20", "179", "900", *DEEP])
 def test_no_epsilon_makes_a_warning_or_a_wrong_interval(stays, epsilon):
     """exp and sinh of what a large epsilon makes of noise overflow, and what a small one makes underflows."""

@@ -34,6 +34,7 @@ SAME = [
 ]
 
 
+@pytest.mark.thin(6)
 @pytest.mark.parametrize("text", SAME)
 def test_the_answer_is_duckdbs(shop, source, text):
     mine = shop.sql(text).ask(epsilon=EPSILON).rows

@@ -91,6 +91,7 @@ def test_an_interval_is_as_wide_as_the_law_of_its_noise(asked):
             assert law.tail(half) <= 1 - confidence < law.tail(half - 1)
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("shown", ["city", "upper(city) as u, city", "city, upper(city) as u"])
 def test_two_keys_of_the_same_values_differ_in_no_row(shown, asked, tmp_path_factory, monkeypatch):
     """Nobody has one city in capital letters and another one as it is: such pairs were rows of noise alone."""

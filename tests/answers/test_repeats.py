@@ -38,6 +38,7 @@ def shop(tmp_path):
     return make(tmp_path)
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(("first", "second"), TWICE)
 def test_the_order_of_things_makes_no_new_question(shop, first, second):
     answers = [shop.sql(text).ask(epsilon=400) for text in (first, second)]
@@ -49,6 +50,7 @@ def test_the_order_of_things_makes_no_new_question(shop, first, second):
     assert ends[0] == ends[1]
 
 
+@pytest.mark.deep
 def test_each_number_stays_under_its_own_name(shop):
     first = shop.sql("select count(*) as n, sum(items) as s, sum(amount) as a, median(items) as m from orders")
     second = shop.sql("select median(items) as m, sum(amount) as a, count(*) as n, sum(items) as s from orders")
@@ -69,6 +71,7 @@ def test_again_reads_both_answers_in_any_order(shop):
     assert both.rows[0] == pytest.approx(first.rows[0], abs=40)
 
 
+@pytest.mark.deep
 def test_again_reads_all_that_was_measured_before(shop):
     """Each time counts: three measurements of one epsilon leave a third of the variance."""
     first = shop.sql("select city, count(*) from orders group by city").ask(epsilon=1)
@@ -81,6 +84,7 @@ def test_again_reads_all_that_was_measured_before(shop):
     assert 0.5 < third.plus_minus() / first.plus_minus() < 0.65
 
 
+@pytest.mark.deep
 def test_discovered_keys_come_sorted_as_selected(shop):
     one = shop.sql("select note, substr(note, 3, 1), count(*) from orders group by 2, 1").ask(epsilon=1000)
     two = shop.sql("select substr(note, 3, 1), note, count(*) from orders group by 2, 1").ask(epsilon=1000)
@@ -94,6 +98,7 @@ BATCH = (
 )
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize(
     "text",
     [
@@ -114,6 +119,7 @@ def test_a_statement_of_a_batch_is_free_when_it_is_asked_alone(shop, text):
     assert not question.ask(epsilon=400, fresh=True).cached
 
 
+@pytest.mark.deep
 def test_a_batch_that_asks_the_same_twice_in_another_order_pays_once(shop):
     text = "select note, count(*), sum(items) from orders group by note"
     turned = "select sum(items), note, count(*) from orders group by note"
@@ -122,6 +128,7 @@ def test_a_batch_that_asks_the_same_twice_in_another_order_pays_once(shop):
     assert [(row[0], row[1], row[2]) for row in one.rows] == [(row[1], row[2], row[0]) for row in two.rows]
 
 
+@pytest.mark.deep
 def test_a_batch_reads_what_again_has_measured(shop):
     text = "select city, count(*) from orders group by city"
     first = shop.sql(text).ask(epsilon=1)
@@ -157,6 +164,7 @@ def test_within_is_for_every_number_of_an_answer(shop):
     assert shop.sql(text).ask(within=int(wide) + 2).cached
 
 
+@pytest.mark.deep
 def test_again_says_what_it_can_repeat(shop, tmp_path):
     batch = shop.batch(BATCH, epsilon=1)[0]
     with pytest.raises(UsageError, match="2 statements of a batch") as problem:
@@ -183,6 +191,7 @@ def test_answers_of_older_builds_can_be_read(shop):
     assert any(isinstance(part, FoundKeys) and not part.cut for part in old.parts)
 
 
+@pytest.mark.deep
 def test_a_comment_at_a_statements_end_does_not_swallow_the_next(tmp_path):
     from answers.shop import make
 

@@ -69,6 +69,7 @@ def test_what_is_shown_is_what_is_sent_and_nothing_else(drinks: Pretender, opene
     assert not {"Cookie", "Referer"} & set(headers)
 
 
+@pytest.mark.deep
 def test_why_it_is_deniable_is_said_in_numbers(drinks: Pretender, opened: Opened) -> None:
     made = RandomizedResponse(["yes", "no"], epsilon="1.1")
     truth, lie = (f"{float(chance):.0%}" for chance in made.chances)
@@ -112,6 +113,7 @@ def test_offline_is_said_and_the_retry_sends_the_same_bytes(many: Pretender, ope
     assert base64.urlsafe_b64decode(report + "=" * (-len(report) % 4)).hex() == shown
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(
     ("answer", "sentence", "button"),
     [
@@ -248,6 +250,7 @@ CONTRAST = """() => {
 }"""
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_pages_fit_a_phone_and_can_be_read(drinks: Pretender, opened: Opened, scheme: str) -> None:
     def fits(page: Page) -> None:
@@ -284,6 +287,7 @@ RESULTS = {
 }
 
 
+@pytest.mark.deep
 def test_results_come_by_themselves(drinks: Pretender, opened: Opened) -> None:
     with opened(f"{drinks.address}/s/drinks/results") as page:
         expect(page.locator("#still")).to_contain_text("7 answers of 20")

@@ -78,6 +78,7 @@ def give(page: Page, value: str) -> bytes:
     return shown
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(
     ("randomizer", "value"),
     [

@@ -4,6 +4,7 @@ import copy
 import json
 import re
 from dataclasses import replace
+from itertools import islice
 
 import pytest
 
@@ -11,6 +12,7 @@ from bundle.forged import made, style_of
 from discreet.bundle import make, manifest
 from discreet.bundle.signing import Signer
 from discreet.bundle.verify import verify
+from tiers import size
 from verify.forging import worst
 
 #: What the owner says, and nothing was measured by: bounds and values of columns that the release does not read. Of a
@@ -79,9 +81,9 @@ def forgeries(content):
 
 
 def holding(content, folder):
-    """Places that can be changed, for either verifier, and no check fails."""
+    """Places that can be changed, for either verifier, and no check fails. In the fast tier one forgery in three."""
     here, there = set(), set()
-    for number, (name, _, files) in enumerate(forgeries(content)):
+    for number, (name, _, files) in enumerate(islice(forgeries(content), 0, None, size(3, 1))):
         make.write(files, folder / str(number))
         if verify(folder / str(number)).state != "fails":
             here.add(name)

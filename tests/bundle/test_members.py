@@ -159,6 +159,7 @@ def test_an_unknown_member_fails_and_is_named(name, contents, tmp_path):  # noqa
     assert checker == "broken" or name in NOT_READ
 
 
+@pytest.mark.thin(6)
 @pytest.mark.parametrize("name", [*SQL, *PROGRAMS])
 def test_what_is_honest_has_no_unknown_member(name, contents, tmp_path):  # noqa: F811
     state, checker, words = judged(make.files_of(contents[name], Signer.here()), tmp_path / "out")

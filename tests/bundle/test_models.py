@@ -64,6 +64,7 @@ def drawn(ledger, release):
                 yield int(id_.rpartition(".")[2]), part, place, value
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_numbers_that_a_model_was_fitted_to_are_in_its_bundle(kind, world, tmp_path):
     project, models = world

@@ -194,6 +194,7 @@ def test_a_model_of_a_network_is_named(tmp_path):
     assert len(bars(project, release)) == MOST and "edges blue and red: 1" in bars(project, release)
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("limit", ["rows_per_person = 8", ""])
 def test_persons_are_counted_after_the_rest_and_after_a_limit_is_chosen(limit, tmp_path):
     project = make_persons(tmp_path / "p", limit=limit)
@@ -215,6 +216,7 @@ def test_directed_edges_are_named_by_their_ends(tmp_path):
     assert found["out-degree 3 or more"] == 0 and found["in-degree 3 or more"] == 1
 
 
+@pytest.mark.deep
 def test_releases_that_were_stored_without_names_are_drawn_as_they_are(patients, tmp_path, monkeypatch):
     from discreet.bundle import content
 

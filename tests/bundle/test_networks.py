@@ -44,6 +44,7 @@ def test_a_public_table_of_nodes_is_not_protected_and_the_card_says_so(tmp_path)
         checked(project, each, tmp_path / each)
 
 
+@pytest.mark.deep
 def test_the_table_whose_persons_are_counted_is_in_the_domain(tmp_path):
     project = make_persons(tmp_path / "p")
     net = project.graph("ties", nodes="members")
@@ -94,6 +95,7 @@ def test_a_table_of_persons_is_still_cut_before_any_question(tmp_path):
     assert "A person counts with at most one row." in card["privacy_loss"]["privacy_unit_description"]
 
 
+@pytest.mark.deep
 def test_releases_that_were_stored_without_names_still_read(tmp_path, monkeypatch):
     """And do not say that nothing is public where something was."""
     project = make_friends(tmp_path / "p")
@@ -144,6 +146,7 @@ def test_what_failed_in_its_draw_is_no_release(tmp_path, monkeypatch, verb):
     checked(project, whole, tmp_path / "out")
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("drawn", range(4))
 def test_what_died_between_its_steps_is_no_release_until_it_is_whole(tmp_path, monkeypatch, drawn):
     """A process that died stored all steps that it took, and not all that there are: measured, triangles, wedges."""
@@ -204,6 +207,7 @@ def test_a_bundle_of_what_failed_does_not_pass_beside_the_project(tmp_path, monk
     assert [check.name for check in report.checks if check.holds is False] == ["noise"]
 
 
+@pytest.mark.deep
 def test_what_is_no_question_in_sql_is_not_measured_again(tmp_path):
     friends, patients = make_friends(tmp_path / "p"), clinic.make(tmp_path / "clinic")
     net = friends.graph("friends")

@@ -4,10 +4,11 @@ import math
 
 import pytest
 import yaml as pyyaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.bundle import yaml
+from tiers import examples
 
 HOSTILE = [
     "no", "~", "null", "1e3", "2026-03-01", "- a", "a: b", "# c", "!!python/object/apply:os.system ['id']", "&a *a",
@@ -30,6 +31,7 @@ DATA = st.recursive(
 )
 
 
+@settings(max_examples=examples(40))
 @given(DATA)
 def test_pyyaml_reads_what_we_write(data):
     text = yaml.write(data)

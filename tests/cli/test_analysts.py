@@ -23,6 +23,7 @@ def clinic(tmp_path):
     return tmp_path
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("who", [[], ["--analyst", "anna"], ["--analyst", "ana "], ["--analyst", ""]])
 @pytest.mark.parametrize("how", ["query", "batch"])
 def test_nobody_asks_without_a_name_that_has_a_quota(clinic, capsys, who, how):

@@ -124,6 +124,7 @@ LECTURE = [
 ]
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 2, 1, 0), (1, 3, 0, 2)])
 def test_the_four_questions_of_the_lecture_cost_one(tmp_path, capsys, order):
     make(tmp_path)

@@ -1,9 +1,12 @@
 """`discreet attack auditing`."""
 
+import pytest
+
 from clinic import run, say
 from tiers import size
 
 
+@pytest.mark.deep
 def test_it_runs_on_generated_secrets(tmp_path, capsys, monkeypatch):
     many = size(20, 50)
     monkeypatch.setattr("discreet.lab.auditing.attacking.SIZES", size((6, 8), (8, 12)))

@@ -1,8 +1,11 @@
 """`discreet attack averaging`."""
 
+import pytest
+
 from clinic import run, say
 
 
+@pytest.mark.deep
 def test_it_runs_on_generated_people(tmp_path, capsys):
     plot = tmp_path / "picture.svg"
     words = ("attack", "averaging", "--targets", "200", "--epsilon", "1", "--plot", str(plot))

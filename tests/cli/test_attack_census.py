@@ -6,6 +6,8 @@ import subprocess
 import sys
 import time
 
+import pytest
+
 from clinic import run, say
 from lab.test_census_file import HEAD, text, written
 
@@ -34,6 +36,7 @@ def test_the_block_of_seven_without_arguments(tmp_path, capsys):
     assert code == 0 and "leave 1 way it can be" in shown and "84 male black married" in shown
 
 
+@pytest.mark.deep
 def test_without_some_statistics(tmp_path, capsys):
     _, told, _ = run(capsys, tmp_path, *VERB, "--without", "3B, 4A")
     assert told["details"]["solutions"] == 76 and told["details"]["complete"]
@@ -50,6 +53,7 @@ def test_a_file_and_a_picture(tmp_path, capsys):
     assert picture.read_text().startswith("<svg")
 
 
+@pytest.mark.deep
 def test_noise(tmp_path, capsys):
     code, told, _ = run(capsys, tmp_path, *VERB, "--epsilon", "1", "--most", "20")
     assert code == 0
@@ -77,6 +81,7 @@ def test_wrong_usage(tmp_path, capsys):
     assert all(f"{name}: count" in told["reason"] for name in "abc")
 
 
+@pytest.mark.deep
 def test_out_of_time_is_told(tmp_path, capsys):
     words = (str(written(tmp_path, ENDLESS)), "--most", "1000000", "--seconds", "0.3")
     code, told, _ = run(capsys, tmp_path, *VERB, *words)
@@ -84,6 +89,7 @@ def test_out_of_time_is_told(tmp_path, capsys):
     assert told["details"]["stopped_by"] == "seconds" and not told["details"]["complete"]
 
 
+@pytest.mark.deep
 def test_ctrl_c_ends_a_search_at_once(tmp_path):
     block = written(tmp_path, ENDLESS)
     words = ["attack", "census", str(block), "--most", "100000000", "--seconds", "600"]

@@ -1,10 +1,13 @@
 """`discreet attack differencing`."""
 
+import pytest
+
 from clinic import run, say
 
 KEYS = {"attack", "success", "chance", "bound", "breaks", "confidence_interval", "n", "seconds", "details"}
 
 
+@pytest.mark.deep
 def test_it_runs_on_generated_people(tmp_path, capsys):
     plot = tmp_path / "picture.svg"
     code, told, _ = run(capsys, tmp_path, "attack", "differencing", "--targets", "40", "--plot", str(plot))

@@ -31,6 +31,7 @@ def test_search(files, tmp_path, capsys):
     assert code == 0 and ["birth"] in [one["on"] for one in found["details"]["sets"]]
 
 
+@pytest.mark.deep
 def test_on_the_generated_state(tmp_path, capsys):
     code, found, _ = run(capsys, tmp_path, "attack", "linkage")
     assert code == 0 and found["details"]["governor"]["same_birth"] == 6

@@ -1,5 +1,7 @@
 """`discreet attack reconstruction`."""
 
+import pytest
+
 from clinic import run, say
 
 
@@ -12,6 +14,7 @@ def test_it_runs_on_generated_bits(tmp_path, capsys):
     assert plot.read_text().startswith("<svg")
 
 
+@pytest.mark.deep
 def test_every_method(tmp_path, capsys):
     for method, people in (("squares", 100), ("hadamard", 128), ("lp", 40), ("exhaustive", 10)):
         words = ("attack", "reconstruction", "--method", method, "--n", str(people), "--noise", "0")

@@ -30,6 +30,7 @@ def test_no_project(tmp_path, capsys, monkeypatch):
     assert "no folder" in told(capsys, ["budget", "--project", str(tmp_path / "nowhere")], 2)
 
 
+@pytest.mark.thin(9)
 @pytest.mark.parametrize(
     "target", ["patients.csv", "discreet.toml", ".discreet/ledger.db", ".discreet/new.csv", ".", "no/where.csv"]
 )
@@ -95,6 +96,7 @@ def test_strange_budgets(tmp_path, capsys, epsilon):
     assert not (tmp_path / "discreet.toml").exists()
 
 
+@pytest.mark.thin(6)
 @pytest.mark.parametrize("epsilon", ["0", "-1", "nan", "inf", "abc", "", "1e-30", "2000", "True"])
 @pytest.mark.parametrize("verb", ["query", "explain"])
 def test_strange_prices(tmp_path, capsys, verb, epsilon):
@@ -105,6 +107,7 @@ def test_strange_prices(tmp_path, capsys, verb, epsilon):
     assert rows_of_ledger(tmp_path) == before
 
 
+@pytest.mark.thin(11)
 @pytest.mark.parametrize(
     "words",
     [
@@ -143,6 +146,7 @@ def test_wrong_usage(tmp_path, capsys, words, monkeypatch):
     assert code == 0 and data["tables"]["patients"]["spent"]["epsilon"] == 0
 
 
+@pytest.mark.thin(15)
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
@@ -218,6 +222,7 @@ def test_add_proposes_types_and_nothing_from_the_data(tmp_path, capsys):
     assert run(capsys, tmp_path, "query", "select flag, count(*) from more group by flag", "--epsilon", "1")[0] == 0
 
 
+@pytest.mark.deep
 def test_add_refuses_a_source_that_is_declared_already(tmp_path, capsys, monkeypatch):
     make(tmp_path)
     monkeypatch.chdir(tmp_path)
@@ -329,6 +334,7 @@ def test_help_and_version(capsys):
     assert call([]) == 2
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("where", ["count", "inside"])
 def test_stopping_by_the_keyboard(tmp_path, where):
     """Ctrl-C during a question, in our code or in an engine's: exit 130, what was charged, no traceback, no failure."""
@@ -352,6 +358,7 @@ def test_stopping_by_the_keyboard(tmp_path, where):
     assert discreet.open(tmp_path).ledger.state.failures == {}
 
 
+@pytest.mark.deep
 def test_the_tour(capsys):
     """`discreet demo` in JSON: every step does what the story says."""
     import json

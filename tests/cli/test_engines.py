@@ -119,6 +119,7 @@ def test_explain_shows_sql_of_its_engine_and_no_secret(there, ask):
     assert there.address not in str(told) and "cli_visits" not in str(told) and str(there.folder) not in str(told)
 
 
+@pytest.mark.deep
 def test_histogram_marginals_and_ranges(ask):
     assert counts(ask("histogram", "visits", "ward", *LARGE)) == {
         (ward,): exact("ward")[ward,] for ward in (*WARDS, None)
@@ -160,6 +161,7 @@ def test_synthetic_data(ask, model, tmp_path):
     assert ask("synth", "sample", str(tmp_path / "m.json"), "-n", "50", "-o", str(tmp_path / "rows.csv"))["rows"] == 50
 
 
+@pytest.mark.deep
 def test_a_stream_follows_the_versions_and_somebody_is_forgotten(there, ask):
     words = ("ranges", "visits", "--stream", "daily")
     ask(*words, *LARGE, "--delta", "1e-7", "--horizon", "4", "--contributions", "3")

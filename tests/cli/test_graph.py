@@ -32,6 +32,7 @@ def test_statistics_come_with_intervals_and_a_card(tmp_path, capsys):
     assert code == 0 and not other["cached"] and list(other["statistics"]) == ["edges"]
 
 
+@pytest.mark.deep
 def test_people_read_a_chart_and_what_is_protected(tmp_path, capsys):
     make(tmp_path)
     code, text, _ = say(capsys, tmp_path, *WORDS, "--epsilon", "30")
@@ -65,6 +66,7 @@ def test_persons(tmp_path, capsys):
     assert code == 0 and "limit on edges" in text and "as if it were 32" in text
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize(
     ("words", "code", "reason"),
     [
@@ -101,6 +103,7 @@ def test_a_release_is_bundled_verified_and_listed(tmp_path, capsys):
     assert code == 0 and told["release"] in text
 
 
+@pytest.mark.deep
 def test_names_of_groups_are_no_markup_and_no_commands(tmp_path, capsys):
     names = ("Basel [/b]", "[red]", "A\x1b[31mX\x07", "two\nlines")
     nodes = [(f"p{place}", f'"{names[place % 4]}"') for place in range(31)]

@@ -40,6 +40,7 @@ def project(tmp_path):
     return discreet.init(tmp_path)
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("delta", [(), ("--delta", "1e-6")])
 def test_tables_come_with_intervals_and_agree(project, tmp_path, capsys, delta):
     code, told, _ = run(capsys, tmp_path, *WORDS, "--epsilon", "5", *delta)
@@ -114,6 +115,7 @@ def test_people_see_tables(project, tmp_path, capsys):
     assert text.startswith("1 table with 2 cells\n")
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize(
     ("words", "told", "exit_code"),
     [

@@ -103,6 +103,7 @@ def added(capsys, folder, header, *words):
     return data["warnings"]
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize(
     ("header", "column"),
     [
@@ -128,6 +129,7 @@ def test_an_identifier_of_who_knows_what_is_not_proposed_as_the_person(tmp_path,
     assert "'visit_id' looks like an identifier" in told and "add it again with --person COLUMN" in told
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("header", ["ward,age,id,rapid,covid", "user_agent,number_of_visitors,customer_segment"])
 def test_other_names_are_not(tmp_path, capsys, header):
     make(tmp_path)
@@ -135,6 +137,7 @@ def test_other_names_are_not(tmp_path, capsys, header):
     assert "each row of 'new' counts as one person" in told and "looks like" not in told
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(
     ("header", "told"),
     [
@@ -209,6 +212,7 @@ def test_a_grant_asks_for_the_line_and_does_not_warn(tmp_path, capsys):
     assert not say(capsys, tmp_path, "budget")[2]
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("extra", ["", 'person = "person_id"'])
 def test_refresh_counts_the_cells_that_a_mark_made_missing(tmp_path, capsys, extra):
     """A category '-' that nobody listed would vanish without a word otherwise. For the owner, not for who asks."""
@@ -230,6 +234,7 @@ def test_refresh_counts_the_cells_that_a_mark_made_missing(tmp_path, capsys, ext
     assert "read as missing" not in " ".join(map(str, asked))
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(
     ("content", "parts"),
     [
@@ -276,6 +281,7 @@ def test_a_grant_says_no_more_than_is_new(tmp_path, capsys):
     assert "too: budget = { epsilon = 4, delta = 0 }" in out and "has changed since version 1" in err
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(
     ("held", "told", "parts"),
     [
@@ -310,6 +316,7 @@ def test_a_lagging_file_of_declared_keys_gets_them_too(tmp_path, capsys):
     assert "budget = { epsilon = 1, delta = 0.001, delta_keys = 0.0004 }" in out
 
 
+@pytest.mark.thin(6)
 @pytest.mark.parametrize(
     ("words", "act", "charged"),
     [

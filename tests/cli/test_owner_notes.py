@@ -36,6 +36,7 @@ def test_a_column_of_which_nothing_fits_is_called_out(project, capsys):
     assert (told["empty"], told["nulled"]["sex"]) == ([], 1)
 
 
+@pytest.mark.deep
 def test_rounding_coarse_steps_and_an_improbable_person_are_told(tmp_path, capsys):
     rows = "".join(f"p{row},{row % 7}.{row % 4}\n" for row in range(40)) + "unknown,0.25\n" * 1500 + "NA,1\n" * 30
     (tmp_path / "visits.csv").write_text("pid,cost\n" + rows)
@@ -65,6 +66,7 @@ def test_missing_marks_do_not_make_a_column_of_numbers_text(tmp_path, capsys):
     assert told["columns"] == {"age": "integer", "day": "date", "sex": "text", "paid": "decimal"}
 
 
+@pytest.mark.deep
 def test_an_empty_source_empties_no_column(project, capsys):
     (project / "visits.csv").write_text("pid,age,sex\n")
     assert json.loads(say(capsys, project, "refresh", "visits", "--json")[1])["empty"] == []
@@ -79,6 +81,7 @@ def test_the_same_people_under_two_budgets_are_noted(project, capsys):
     assert json.loads(say(capsys, project, "add", str(project / "other.csv"), "--person", "who", "--json")[1])["warnings"] == []  # fmt: skip
 
 
+@pytest.mark.deep
 def test_the_same_people_under_one_budget_are_not(project, capsys):
     toml = project / "discreet.toml"
     toml.write_text(toml.read_text().replace("[tables.visits]\n", "[tables.visits]\npopulation = \"people\"\n") + "[populations.people]\nbudget = { epsilon = 3 }\n")  # fmt: skip

@@ -70,6 +70,7 @@ def test_a_password_is_asked_for_at_a_terminal(project, capsys, monkeypatch):
     assert asked[0]["hide_input"] is True and asked[0]["confirmation_prompt"]
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
@@ -98,6 +99,7 @@ def test_a_short_password(project, typed, capsys):
     assert run(capsys, project, "people", "list")[1] == {"people": []}
 
 
+@pytest.mark.deep
 def test_a_running_console_sees_it_at_once(project, ada, typed, capsys):
     typed(GOOD)
     run(capsys, project, "people", "add", "Ben", "--password-stdin")

@@ -48,6 +48,7 @@ def test_people_read_what_happened(folder, capsys):
     assert "county" in text and "typical error" in text and "spent of" in text
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("person", [False, True])
 def test_who_is_protected_has_one_name(tmp_path, capsys, person, exact):
@@ -67,6 +68,7 @@ def test_who_is_protected_has_one_name(tmp_path, capsys, person, exact):
     assert "unit" not in text.split() and "one unit" not in card
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize(
     ("words", "exit_code", "says"),
     [

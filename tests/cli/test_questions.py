@@ -82,6 +82,7 @@ def test_again_combines_by_inverse_variance(shop, tmp_path, capsys):
     assert code == 2 and "version 1" in data["reason"]
 
 
+@pytest.mark.deep
 def test_again_measures_quantiles_and_keys_anew(shop, tmp_path, capsys):
     for text in ("select median(items) from orders", "select note, count(*) from orders group by note"):
         _, first, _ = run(capsys, tmp_path, "query", text, "--epsilon", "50")

@@ -80,6 +80,7 @@ def test_whole_numbers_agree_and_are_not_negative(tmp_path, capsys):
     assert [float(row["whole"]) for row in written] == whole and "sex=F" in written[0]["keys"]
 
 
+@pytest.mark.deep
 def test_what_stays_out_is_named_with_its_reason(tmp_path, capsys):
     project = make(tmp_path, budget="{ epsilon = 90.0, delta = 1e-6 }")
     texts = {

@@ -58,6 +58,7 @@ def test_words_for_people(folder, capsys):
     assert "at rate 0 nobody tells anybody" in never
 
 
+@pytest.mark.thin(6)
 @pytest.mark.parametrize(
     ("words", "told"),
     [

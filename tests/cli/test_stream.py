@@ -125,6 +125,7 @@ def test_wrong_usage(project, capsys):
     assert not project.ledger.refresh().charges
 
 
+@pytest.mark.deep
 def test_many_steps_are_cut_on_a_screen(tmp_path, capsys):
     project = make(tmp_path, {"a": 1}, budget="{ epsilon = 3 }")
     said(capsys, project, epsilon="1", horizon="70")

@@ -187,6 +187,7 @@ def test_tokens(tmp_path, capsys):
     assert run(capsys, tmp_path, "survey", "tokens", plain, "-n", "1")[0] == 2
 
 
+@pytest.mark.thin(16)
 @pytest.mark.parametrize(
     "words",
     [

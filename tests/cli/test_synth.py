@@ -89,6 +89,7 @@ def test_random_costs_nothing(project, tmp_path, capsys):
     assert code == 0 and len(text.splitlines()) == 6
 
 
+@pytest.mark.deep
 def test_given_seed_and_formats(project, tmp_path, capsys):
     model = tmp_path / "model.json"
     run(capsys, tmp_path, "synth", "fit", "visits", "--epsilon", "1", "--model", "mst", "-o", str(model))
@@ -107,6 +108,7 @@ def test_given_seed_and_formats(project, tmp_path, capsys):
     assert discreet.load(model).project(["sex"]).labels == (("F", "M"),)
 
 
+@pytest.mark.thin(7)
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -149,6 +151,7 @@ def test_inspect_is_free_and_a_comparison_is_charged(project, tmp_path, capsys):
     assert project.budget("visits").spent.epsilon > spent
 
 
+@pytest.mark.deep
 def test_what_a_fit_and_a_sample_tell(project, tmp_path, capsys):
     words = ("synth", "fit", "visits", "--epsilon", "1", "--model", "mst")
     _, told, _ = run(capsys, tmp_path, *words)
@@ -165,6 +168,7 @@ def test_what_a_fit_and_a_sample_tell(project, tmp_path, capsys):
     assert code == 0 and "says nothing about the data" in errors
 
 
+@pytest.mark.deep
 def test_what_an_expert_names_is_measured(project, tmp_path, capsys):
     words = ("synth", "fit", "visits", "--epsilon", "1", "--model", "mst")
     code, _, _ = run(capsys, tmp_path, *words, "--marginal", "sex, age", "-o", str(tmp_path / "m.json"))

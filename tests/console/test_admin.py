@@ -54,6 +54,7 @@ def test_a_token_is_shown_once_and_works(clinic, analyst, people):
     assert clinic.client().get("/me.json", headers=headers).status_code == 401
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize(
     "form",
     [

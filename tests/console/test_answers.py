@@ -59,6 +59,7 @@ def test_its_twins_are_the_same_answer(browser, release):
     assert table.equals(release.to_arrow())
 
 
+@pytest.mark.deep
 def test_one_of_several_numbers_is_drawn_and_chosen(browser, project):
     found = project.sql("SELECT sex, count(*) AS n, avg(age) AS years FROM patients GROUP BY sex").ask(epsilon=2)
     path = f"/a/{found.id}"
@@ -113,17 +114,23 @@ def test_drowned_cells_are_greyed_and_said(browser, project):
     ("text", "kind"),
     [
         (BY_DISEASE + " ORDER BY n DESC", "bars"),
-        ("SELECT day, count(*) AS n FROM visits GROUP BY day", "lines"),
+        pytest.param("SELECT day, count(*) AS n FROM visits GROUP BY day", "lines", marks=pytest.mark.deep),
         ("SELECT disease, sex, count(*) AS n FROM patients GROUP BY disease, sex", "heatmap"),
-        ("SELECT count(*) AS n, avg(age) AS a FROM patients", "bars"),
+        pytest.param("SELECT count(*) AS n, avg(age) AS a FROM patients", "bars", marks=pytest.mark.deep),
         ("SELECT count(*) AS n FROM patients", None),
         ("SELECT disease, sex, sum(age) AS n FROM patients GROUP BY ROLLUP (disease, sex)", None),
-        ("SELECT sex = 'F' AS woman, count(*) AS n FROM patients GROUP BY 1", "bars"),
+        pytest.param(
+            "SELECT sex = 'F' AS woman, count(*) AS n FROM patients GROUP BY 1", "bars", marks=pytest.mark.deep
+        ),
         ("SELECT date_trunc('month', day) AS month, avg(cost) AS c FROM visits GROUP BY 1", "lines"),
-        ("SELECT age, count(*) AS n FROM patients GROUP BY age", "bars"),
+        pytest.param("SELECT age, count(*) AS n FROM patients GROUP BY age", "bars", marks=pytest.mark.deep),
         ("SELECT age % 7 AS left, sum(age) AS s FROM patients GROUP BY 1", "lines"),
-        ("SELECT max(day) AS last FROM visits", None),
-        ("SELECT disease, sex, ward, count(*) AS n FROM patients GROUP BY disease, sex, ward", None),
+        pytest.param("SELECT max(day) AS last FROM visits", None, marks=pytest.mark.deep),
+        pytest.param(
+            "SELECT disease, sex, ward, count(*) AS n FROM patients GROUP BY disease, sex, ward",
+            None,
+            marks=pytest.mark.deep,
+        ),
     ],
 )
 def test_the_chart_that_fits_the_keys(browser, project, text, kind):
@@ -159,6 +166,7 @@ def test_again_pays_once_for_a_form_and_reads_both_together(clinic, project, bro
     assert bad.status_code == 400 and 'role="alert"' in bad.text
 
 
+@pytest.mark.deep
 def test_releases_of_every_kind_open(clinic, browser, project):
     asked = project.sql("select count(*) n from patients where age > 33").ask(epsilon=1)
     project.again(asked.id, epsilon=1)
@@ -224,6 +232,7 @@ def test_an_older_version_is_shown_and_cannot_be_measured_again(tmp_path):
     made.house.close()
 
 
+@pytest.mark.deep
 def test_hostile_names_stay_text(tmp_path):
     made = world(tmp_path / "clinic")
     evil = "<img src=x onerror=alert(1)>"

@@ -183,6 +183,7 @@ def test_several_statements_are_one_batch(clinic, browser):
     assert "years" in words and "Your answers" in words
 
 
+@pytest.mark.deep
 def test_numbers_that_are_none_are_told(browser):
     for wrong in (
         {"epsilon": "much"},
@@ -196,6 +197,7 @@ def test_numbers_that_are_none_are_told(browser):
         assert browser.post("/ask/price", form(BY_DISEASE, **wrong)).json()["accepted"] is False
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize(
     "text", ["", ";", "\x00", "SELECT", "'", "x" * 100_000, "/* ", "SELECT * FROM patients", "é" * 50]
 )
@@ -250,6 +252,7 @@ def test_the_price_of_a_draft_is_the_one_of_now(clinic, browser):
     assert "Asking costs nothing" in browser.get(at).text
 
 
+@pytest.mark.deep
 def test_the_question_of_a_release_is_changed_without_sql_in_the_address(browser):
     at = browser.post("/ask", form(f"{BY_DISEASE}; SELECT sum(age) AS s FROM patients", act="ask")).headers["location"]
     release = browser.get(f"{at}.json").json()["releases"][1]["release"]

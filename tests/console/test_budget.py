@@ -127,6 +127,7 @@ def beside(text, at):
     return text.partition(f'id="{at}"')[2].partition("<form")[0]
 
 
+@pytest.mark.deep
 def test_what_is_wrong_with_a_form_is_told_beside_it(clinic):
     """The page is long, and has several forms: the browser lands at the form that was sent, and so does the sentence."""
     analyst, owner = clinic.browser("analyst"), clinic.browser("owner")
@@ -156,6 +157,7 @@ def test_requests_of_others_are_for_owners(clinic):
     assert "secret plan" in clinic.browser("owner").text("/budget")
 
 
+@pytest.mark.deep
 def test_hostile_names_stay_names(clinic):
     name = '<script>alert(1)</script>"{{ 7 * 7 }}'
     ask(clinic, analyst=name)
@@ -188,6 +190,7 @@ def test_long_histories_are_thinned():
     assert len(found) <= MOST_STEPS and found[-1] == acts[-1] and thinned(acts[:7]) == acts[:7]
 
 
+@pytest.mark.deep
 def test_a_restored_ledger_is_read_anew(clinic, tmp_path):
     from discreet.console.burning import Burning
     from discreet.ledger.backup import backup, restore

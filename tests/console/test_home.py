@@ -29,6 +29,7 @@ def test_owners_are_told_of_requests_that_wait(clinic):
     assert "for your word" not in owner.text("/")
 
 
+@pytest.mark.deep
 def test_a_grant_is_told_with_the_line_to_write_and_not_as_a_fault(clinic):
     owner, file = clinic.browser("owner"), clinic.folder / "discreet.toml"
     clinic.house.desk.project.sql("select count(*) from patients").ask(epsilon=1)
@@ -43,6 +44,7 @@ def test_a_grant_is_told_with_the_line_to_write_and_not_as_a_fault(clinic):
     assert owner.get("/index.json").json()["lines"] == []
 
 
+@pytest.mark.deep
 def test_a_file_that_cannot_be_read_says_that_the_old_one_goes_on(clinic):
     owner, analyst = clinic.browser("owner"), clinic.browser("analyst")
     file = clinic.folder / "discreet.toml"

@@ -260,6 +260,7 @@ def test_a_refusal_of_the_lab_is_told(monkeypatch, capsys):
     }
 
 
+@pytest.mark.deep
 def test_what_is_chosen_reaches_the_attack():
     found = trial.run("reconstruction", {"people": "40", "questions": "2", "noise": "0"})
     assert (found["n"], found["details"]["queries"], found["details"]["noise"]) == (40, 80, 0)

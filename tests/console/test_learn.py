@@ -27,6 +27,7 @@ def clinic(tmp_path_factory):
     made.house.desk.close()
 
 
+@pytest.mark.deep
 def test_everybody_may_learn(clinic):
     for role in ("public", "analyst"):
         words = clinic.browser(role).text("/learn")
@@ -34,6 +35,7 @@ def test_everybody_may_learn(clinic):
             assert learning.lesson(name).title in words
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("name", learning.NAMES)
 def test_a_lesson_is_whole_without_a_script(clinic, name):
     browser = clinic.browser("public")
@@ -59,6 +61,7 @@ def test_a_lesson_has_no_script_or_style_in_it(clinic, name):
     assert len(ids) == len(set(ids))
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("name", learning.NAMES)
 def test_a_lesson_tells_programs_the_same(clinic, name):
     browser, lesson = clinic.browser("public"), learning.lesson(name)

@@ -31,6 +31,7 @@ def rows(browser, query=""):
     return browser.get(f"/log.json{query}").json()
 
 
+@pytest.mark.deep
 def test_rows_come_in_pages_the_newest_first(clinic):
     browser = clinic.browser("analyst")
     first = rows(browser)

@@ -40,7 +40,7 @@ def clinic(tmp_path):
     made.house.close()
 
 
-@pytest.mark.parametrize("version", [False, True])
+@pytest.mark.parametrize("version", [pytest.param(False, marks=pytest.mark.deep), True])
 def test_pages_stand(clinic, version):
     browser = clinic.browser("owner")
     if version:

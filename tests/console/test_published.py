@@ -135,6 +135,7 @@ def test_a_grant_shows_on_the_card(clinic):
     clinic.browser("owner").post(f"/r/{release.id}/withdraw")
 
 
+@pytest.mark.deep
 def test_batches_and_models_can_be_published(clinic):
     project = clinic.house.desk.project
     batch = project.batch(

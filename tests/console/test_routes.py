@@ -16,6 +16,7 @@ from console.house import COOKIE, ORIGIN, PASSWORD, world
 from discreet.console import app as app_module
 from discreet.console.answer import Json
 from discreet.console.routes import RESPONDENTS, Route, table
+from tiers import size
 
 SAFE = {"GET"}
 TABLE = table()
@@ -114,6 +115,8 @@ KINDS = [
     "owner's token", "analyst's token", "token of lesser role", "revoked token", "expired token",
     "token of a disabled analyst", "made-up token", "basic authorization", "owner's cookie, bad token",
 ]  # fmt: skip
+#: Of each role one, by session and by token; all others are taken for one of them, or turned away.
+OWN = {"nobody", "analyst", "owner", "owner's token", "analyst's token", "revoked token"}
 RANK = {"public": 0, "analyst": 1, "owner": 2}
 
 
@@ -161,8 +164,10 @@ def test_the_kinds_are_all_there(visitors):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_route_is_as_the_table_says(reached, visitors, kind):
+    """In the fast tier a kind that is taken for another (not in `OWN`) comes to one address in four."""
     headers, role, via, csrf = visitors[kind]
     asked = [(route, path) for route in TABLE for path in route.paths]
+    asked = asked[:: 1 if kind in OWN else size(4, 1)]
     requests = [
         (
             route.method,
@@ -214,7 +219,8 @@ def test_a_form_that_is_not_ours_reaches_nothing(reached, visitors, clinic, way)
     sent = {name: value for name, value in (GOOD | changed).items() if value is not None}
     assert FORMS
     visiting = [headers, {}] if changed else [headers]
-    requests = [(route.method, filled(route.path), {**who, **sent}, form) for route, who in product(FORMS, visiting)]
+    forms = FORMS[:: 1 if way == next(iter(WAYS)) else size(3, 1)]
+    requests = [(route.method, filled(route.path), {**who, **sent}, form) for route, who in product(forms, visiting)]
     found = ask(reached, requests)
     assert {(response.status_code, reached_as(response)) for response in found} == {(403, None)}
 

@@ -60,6 +60,7 @@ def test_the_price_is_free_and_is_what_is_charged(clinic, browser):
     assert len(charges(clinic)) == before + 1
 
 
+@pytest.mark.deep
 def test_what_to_expect_is_told_before_it_is_paid(browser):
     """By the price and the declaration alone: a larger price is more exact, and more columns are less so."""
 
@@ -158,6 +159,7 @@ def test_random_rows_cost_nothing(clinic, browser):
     assert charges(clinic) == before
 
 
+@pytest.mark.deep
 def test_what_cannot_be_is_told_beside_the_form_and_costs_nothing(clinic, browser):
     before = charges(clinic)
     assert browser.get("/synth/new?table=nothing&epsilon=1").status_code == 400
@@ -171,6 +173,7 @@ def test_what_cannot_be_is_told_beside_the_form_and_costs_nothing(clinic, browse
     assert charges(clinic) == before
 
 
+@pytest.mark.deep
 def test_a_list_of_models_and_nothing_under_other_names(clinic, browser, model):
     told = browser.get("/synth.json").json()
     assert model in [f"/synth/{each['release']}" for each in told["fits"] if each["kept"]]
@@ -193,6 +196,7 @@ def test_a_model_that_is_not_kept_is_told_and_made_anew_free(clinic, browser, mo
         path.write_bytes(content)
 
 
+@pytest.mark.deep
 def test_names_and_values_are_never_marks(clinic, browser):
     to = sent(browser, "/synth/new", {"table": "hostile", "model": "independent", "epsilon": "20"})
     shown = browser.get(to).text

@@ -94,6 +94,7 @@ def test_numbers_stand_at_the_right(browser, ranges):
     assert 'class="number">lies at or below</th>' in shown
 
 
+@pytest.mark.deep
 def test_wrong_ranges_are_told_beside_the_form(clinic, browser, ranges):
     before = charges(clinic)
     for wrong in ("?between=x", "?between=50..60..70", "?between=9..3", "?quantiles=2"):
@@ -105,6 +106,7 @@ def test_wrong_ranges_are_told_beside_the_form(clinic, browser, ranges):
     assert charges(clinic) == before
 
 
+@pytest.mark.deep
 def test_ranges_of_an_older_version_are_read_as_they_were_told(clinic, browser):
     """A new version is another table: what was measured of the old one is never told as the new one's, nor bought."""
     form = {"table": "hostile", "column": "size", "epsilon": "1"}
@@ -146,6 +148,7 @@ def test_many_at_once_pay_once(clinic):
     assert len(set(found)) == 1 and len(charges(clinic)) == before + 1
 
 
+@pytest.mark.deep
 def test_a_server_of_another_day_reads_the_same(clinic, browser, ranges, marginals, published, monkeypatch):
     monkeypatch.setenv("DISCREET_STATE", str(clinic.folder.parent / "state"))
     seen = {at: browser.get(f"{at}.json").json()["found"] for at in (ranges, marginals, published)}
@@ -236,6 +239,7 @@ def test_reconciled_answers_agree_and_cost_nothing(clinic, browser):
     assert charges(clinic) == before
 
 
+@pytest.mark.deep
 def test_lists_and_what_is_not_there(browser, ranges, marginals, published):
     told = {f"/tables/{each['release']}": each["kind"] for each in browser.get("/tables.json").json()["released"]}
     wanted = {ranges: "ranges", marginals: "marginals", published: "publish"}
@@ -260,6 +264,7 @@ def test_what_is_not_kept_is_told(clinic, browser, marginals):
         path.write_bytes(content)
 
 
+@pytest.mark.deep
 def test_names_and_values_are_never_marks(browser):
     at = sent(browser, "/tables/new/marginals", {"table": "hostile", "epsilon": "5", "order": "2"})
     for number in (1, 2, 3):
@@ -273,6 +278,7 @@ def test_names_and_values_are_never_marks(browser):
     assert browser.get(f"{at}.csv?t=1").text.count("<img src=x") == 1
 
 
+@pytest.mark.deep
 def test_where_ranges_may_end_is_told_before_and_what_was_paid_stays(browser):
     """What the form suggests is answered; what does not fit takes nothing off the page."""
     wish = {"table": "patients", "column": "age", "epsilon": "2"}

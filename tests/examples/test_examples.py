@@ -129,6 +129,7 @@ def test_two_coins(tmp_path):
     assert abs(float(re.search(r"([\d.]+)% of all answers", said)[1]) - 25) < 3.5  # eight
 
 
+@pytest.mark.deep
 def test_emoji_sketch(tmp_path):
     said = ran("emoji_sketch", tmp_path)
     emoji, words = said.split("words that nobody listed:\n")
@@ -141,6 +142,7 @@ def test_emoji_sketch(tmp_path):
         assert abs(float(noisy) - float(exact)) < 6
 
 
+@pytest.mark.deep
 def test_intervals(tmp_path):
     said = ran("intervals", tmp_path)
     rows = re.findall(r"^ *\d+ to +\d+: +(-?[\d.]+) \(.*exactly (\d+)$", said, re.MULTILINE)

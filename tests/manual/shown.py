@@ -8,11 +8,13 @@ from manual.runner import run
 #: Folders whose pages are long to run; each has a file of tests.
 PARTS = ("docs/lab", "docs/how-to", "docs/engines", "docs/concepts")
 
-#: Pages that take more than 4 s of a processor, or Java: they run in the deep tier.
+#: Pages that take more than 2 s of a processor, or Java: they run in the deep tier.
 DEEP = frozenset({
     "docs/lab/README.md", "docs/lab/ratings.md", "docs/lab/synthetic.md", "docs/lab/network.md",
     "docs/lab/differencing.md", "docs/lab/reconstruction.md", "docs/lab/auditing.md",
     "docs/how-to/red-team.md", "docs/how-to/synthetic-partner.md", "docs/how-to/lake-spark.md",
+    "docs/lab/averaging.md", "docs/lab/census.md", "docs/how-to/census-tables.md", "docs/how-to/hospital-postgresql.md",
+    "docs/concepts/randomness.md", "docs/guides/python.md",
 })  # fmt: skip
 
 

@@ -25,6 +25,7 @@ def test_the_committed_pages_are_the_generated_ones(name):
     assert made == PAGES[name], "renew it: ./do docs --write"
 
 
+@pytest.mark.deep
 @pytest.mark.timeout(1800)
 def test_the_page_of_json_is_what_verbs_print():
     assert answers.text() == PAGES["json"], "renew it: ./do docs --write"

@@ -65,6 +65,7 @@ def built(tmp_path_factory):
     shutil.rmtree(folder)
 
 
+@pytest.mark.deep
 @pytest.mark.timeout(1800)
 def test_the_site_fetches_nothing_from_elsewhere(built):
     found = {path: fetched(path.read_text()) for path in built.rglob("*.html")}

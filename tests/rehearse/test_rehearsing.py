@@ -44,6 +44,7 @@ def test_the_parts_of_a_count_of_rows(shop):
     assert found.sizes(0)["truncation"] == -rows.truncation and found.sizes(1)["truncation"] == 0
 
 
+@pytest.mark.deep
 def test_the_parts_of_a_sum(shop):
     """What the source holds beyond the bounds is taken away by clamping, on both sides."""
     (sums,) = parts_add_up(rehearse(shop, "SELECT sum(cost) AS s, avg(cost) AS a FROM orders", epsilon=1)).numbers
@@ -62,7 +63,7 @@ def test_exactly_what_is_declared_is_exact(tmp_path):
     assert sum(number.plain for (number,) in found.numbers) == 5000
 
 
-@pytest.mark.thin(4)
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(
     "text",
     [
@@ -84,6 +85,7 @@ def test_every_kind_of_question(shop, text):
     assert any(number.noise(0) is not None for row in found.numbers for number in row)
 
 
+@pytest.mark.deep
 def test_plain_numbers_of_months_and_joins_are_found(shop):
     by_month = rehearse(shop, "SELECT date_trunc('month', day) AS m, count(*) AS n FROM orders GROUP BY 1", epsilon=1)
     months = dict(zip(by_month.keys, by_month.numbers, strict=True))
@@ -92,6 +94,7 @@ def test_plain_numbers_of_months_and_joins_are_found(shop):
     assert months[("2025-01-01",)][0].clamping > 0 and by_month.beyond > 0
 
 
+@pytest.mark.deep
 def test_where_plain_sql_means_something_else_it_is_not_compared(shop):
     """A column with declared bins is grouped by them, and by its single values in plain SQL."""
     found = rehearse(shop, "SELECT price, count(*) AS n FROM lines GROUP BY price", epsilon=1)
@@ -199,6 +202,7 @@ def test_no_file_of_the_source_is_opened(tmp_path):
     assert not [name for name in opened if "patients.csv" in name or ".discreet/tables" in name]
 
 
+@pytest.mark.deep
 def test_the_folder_of_a_rehearsal_is_gone(shop, tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     seen = set(tmp_path.iterdir())

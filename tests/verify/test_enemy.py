@@ -14,6 +14,7 @@ import pytest
 import clinic
 from discreet.accounting.convert import rho_from_epsilon
 from discreet.bundle import make
+from tiers import size
 from verify import world
 from verify.conftest import state_in
 from verify.forger import derived, forged, opened, rules, store, stored
@@ -450,7 +451,7 @@ def test_nothing_spent_is_not_what_a_release_costs(accounting, tmp_path):
         project = clinic.make(tmp_path / "p", budget=budget, extra=f'accounting = "{accounting}"')
         grouped = "SELECT sex, {} AS n FROM patients GROUP BY sex"
         texts = ["SELECT count(*) AS n FROM patients", "SELECT note, count(*) AS n FROM patients GROUP BY note"]
-        texts += [grouped.format(of) for of in ("count(*)", "sum(age)", "median(age)")]
+        texts += [grouped.format(of) for of in size(("median(age)",), ("count(*)", "sum(age)", "median(age)"))]
         asked = [make.bundle(project, project.sql(text).ask(epsilon=1).id) for text in texts]
     assert {verdicts(files)["ledger"] for files in asked} == {"proved"}
     for files in asked:

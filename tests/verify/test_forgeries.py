@@ -3,9 +3,11 @@
 import importlib
 import json
 import re
+from itertools import islice
 
 import pytest
 
+from tiers import size
 from verify.forging import changes, checker, signed_again, verdicts, worst
 
 #: Bundles are made once for all tests of this folder, by whichever comes first.
@@ -123,7 +125,7 @@ def test_rows_that_are_units_themselves_have_no_person():
 def test_every_change_of_what_is_claimed_is_seen(name, bundles):
     told = json.loads(bundles[name]["manifest.json"])
     for part in ("claims", "ledger"):
-        for path, changed in changes(told[part]):
+        for path, changed in islice(changes(told[part]), 0, None, size(3, 1)):
             forged = signed_again(bundles[name], manifest=lambda told, new=changed, part=part: told | {part: new})
             assert worst(forged) == "broken", path
 

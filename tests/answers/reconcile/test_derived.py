@@ -111,6 +111,7 @@ def test_groups_add_up_and_come_apart(clinic):
     assert sets.derived and sets.rows[-1] == (None, sum(number for number, _ in cells.values()))
 
 
+@pytest.mark.deep
 def test_what_again_and_batches_measured_counts_as_well(clinic):
     first = ask(clinic, MALE, epsilon=1)
     clinic.again(first.id, epsilon=1)
@@ -132,6 +133,7 @@ OPEN = [
 ]
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("text", OPEN)
 def test_never_derived(clinic, text):
     ask(clinic, "select sex, disease, smoker, count(*) from patients group by sex, disease, smoker", epsilon=50)
@@ -171,6 +173,7 @@ def test_joins_persons_and_other_tables_tell_nothing(tmp_path):
     assert not ask(shop, "select count(*) from orders where note = 'late'", epsilon="0.1").derived
 
 
+@pytest.mark.deep
 def test_rows_of_persons_add_up(tmp_path):
     shop = make_shop(tmp_path)
     parts = ask(shop, "select paid, count(*) from orders group by paid", epsilon=1000)
@@ -198,6 +201,7 @@ def test_within_takes_what_is_narrow_enough(clinic):
     assert found.derived and found.plus_minus() == pytest.approx(told["told"]["plus_minus"], rel=1e-3)
 
 
+@pytest.mark.deep
 def test_within_buys_only_what_is_missing(clinic):
     alone = clinic.sql(ALL).explain(within=20)
     assert alone["told"] is None
@@ -217,6 +221,7 @@ def test_within_buys_only_what_is_missing(clinic):
     assert repeat.derived and repeat.rows == found.rows and repeat.intervals == found.intervals
 
 
+@pytest.mark.deep
 def test_a_smaller_width_pays_the_difference(clinic):
     first = ask(clinic, ALL, within=40)
     second = ask(clinic, ALL, within=20)
@@ -230,6 +235,7 @@ def make_price(project, within):
     return project.sql("select count(*) from patients where age > 50").explain(within=within)["cost"]["epsilon"]
 
 
+@pytest.mark.deep
 def test_within_of_many_cells(clinic):
     fine = ask(clinic, "select sex, disease, count(*) from patients group by sex, disease", epsilon="0.2")
     found = ask(clinic, "select disease, count(*) from patients group by disease", within=15)
@@ -260,6 +266,7 @@ def test_an_average_is_paid_for(clinic):
     assert not ask(clinic, "select avg(age) from patients", epsilon="0.1").derived
 
 
+@pytest.mark.deep
 def test_what_is_told_never_makes_a_width_dearer(clinic):
     """Fractions of steps need more room than whole steps: where hardly anything is known, it is left aside."""
     for text in (MALE, FEMALE):

@@ -108,6 +108,7 @@ def test_a_sum_passes_over_null():
     assert told_by(known, asked(), DOMAIN) is None
 
 
+@pytest.mark.thin(6)
 @pytest.mark.parametrize(
     "question",
     [

@@ -135,6 +135,7 @@ def test_back_after_an_answer_shows_the_same_question_and_a_click_charges_nothin
     assert charged(place) == before
 
 
+@pytest.mark.deep
 def test_each_page_of_the_history_has_its_own_question(coming: Coming) -> None:
     first, second = (f"SELECT count(*) AS n FROM patients WHERE age > {age}" for age in (42, 43))
     with coming("analyst", at="/ask") as page:
@@ -151,6 +152,7 @@ def test_each_page_of_the_history_has_its_own_question(coming: Coming) -> None:
         expect(page.get_by_label("Your question, in SQL")).to_have_value(first)
 
 
+@pytest.mark.deep
 def test_a_new_draw_is_paid_once_though_one_goes_back(coming: Coming, place: Place) -> None:
     with coming("analyst", at="/ask") as page:
         page.get_by_text("More", exact=True).click()
@@ -164,7 +166,8 @@ def test_a_new_draw_is_paid_once_though_one_goes_back(coming: Coming, place: Pla
     assert charged(place) == before
 
 
-@pytest.mark.parametrize("scripts", [True, pytest.param(False, marks=pytest.mark.deep)])
+@pytest.mark.deep
+@pytest.mark.parametrize("scripts", [True, False])
 def test_back_to_a_rehearsal_is_the_rehearsal(coming: Coming, place: Place, scripts: bool) -> None:
     """Seen to fail: Chromium has no copy of a form's answer, and shows an error page."""
     with coming("analyst", at="/ask", java_script_enabled=scripts) as page:
@@ -181,6 +184,7 @@ def test_back_to_a_rehearsal_is_the_rehearsal(coming: Coming, place: Place, scri
         expect(page.get_by_role("heading", name="Rehearsal")).to_be_visible()
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("by", ["price", "button"])
 def test_an_ended_session_keeps_the_question_and_no_stale_price(coming: Coming, place: Place, by: str) -> None:
     """Seen to fail: the text was gone after the login, and the price of an older text stood there."""
@@ -240,6 +244,7 @@ def test_drafts_belong_to_who_typed_them(coming: Coming, place: Place) -> None:
         assert page.evaluate(stored) is None
 
 
+@pytest.mark.deep
 def test_the_example_is_taken_by_a_click_alone(coming: Coming) -> None:
     for scripts in (True, False):
         with coming("analyst", at="/ask?table=visits", java_script_enabled=scripts) as page:
@@ -296,6 +301,7 @@ def _tab_to_ask(page: Page) -> None:
     assert passed.index("epsilon") < passed.index("within") < passed.index("slider"), passed
 
 
+@pytest.mark.deep
 def test_jump_by_keyboard(coming: Coming) -> None:
     with coming("analyst", at="/") as page:
         page.keyboard.press("/")
@@ -309,6 +315,7 @@ def test_jump_by_keyboard(coming: Coming) -> None:
         expect(page.get_by_label("Your question, in SQL")).to_be_focused()
 
 
+@pytest.mark.deep
 def test_dark_mode_changes_the_colours(coming: Coming, picture: Picture) -> None:
     colours = "() => { const s = getComputedStyle(document.body); return [s.backgroundColor, s.color] }"
     with coming("analyst", at="/ask", color_scheme="light") as page:

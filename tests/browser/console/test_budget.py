@@ -64,6 +64,7 @@ def test_spent_asked_for_and_granted(coming: Coming, place: Place, picture: Pict
         expect(page).to_have_url(re.compile(r"/a/r-"))
 
 
+@pytest.mark.deep
 def test_an_offer_that_fits_what_is_left_is_taken(coming: Coming, place: Place) -> None:
     with coming("analyst", at="/ask") as page:
         page.get_by_label("Your question, in SQL").fill("SELECT avg(age) AS mean FROM patients")
@@ -75,6 +76,7 @@ def test_an_offer_that_fits_what_is_left_is_taken(coming: Coming, place: Place) 
         expect(page.locator("#price")).to_contain_text("Left after it")
 
 
+@pytest.mark.deep
 def test_the_log_is_verified(coming: Coming, picture: Picture) -> None:
     with coming("owner", at="/log") as page:
         page.get_by_role("button", name="Verify all of it").click()

@@ -47,6 +47,7 @@ def test_made_answered_on_a_phone_and_counted(coming: Coming, place: Place, pict
         expect(page.locator("main")).to_contain_text("1 reports so far")
 
 
+@pytest.mark.deep
 def test_results_and_closing(coming: Coming, place: Place, picture: Picture) -> None:
     made = survey(place, reports=400)
     with coming("owner", at=f"/survey/{made}", dialogs=True) as page:

@@ -106,6 +106,7 @@ def test_again_pays_once(clinic, ann):
     assert ann.send("POST", "/releases/r-none/again", {"epsilon": 0.2}, key="none").status_code == 404
 
 
+@pytest.mark.thin(11)
 @pytest.mark.parametrize(
     ("body", "status", "code", "words"),
     [

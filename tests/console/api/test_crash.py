@@ -106,6 +106,7 @@ class Asking(threading.Thread):
                 return
 
 
+@pytest.mark.deep
 @pytest.mark.timeout(240)
 def test_killed_at_random_moments_every_key_is_paid_once(console, token, tmp_path, monkeypatch):
     monkeypatch.setattr(wire, "_LONGEST_WAIT_S", 0.3)

@@ -76,7 +76,7 @@ class Asker(threading.Thread):
 @pytest.mark.parametrize(
     ("slow_s", "drain_s", "stop_s", "first"),
     [
-        (1.5, 20, 10, 200),  # ends by itself
+        pytest.param(1.5, 20, 10, 200, marks=pytest.mark.deep),  # ends by itself; in one process: test_drain
         (6, 0.5, 0.5, 409),  # cannot be stopped in time: who asked is let go, and the same key tells later
     ],
 )

@@ -381,6 +381,7 @@ def test_large_results_are_read_from_the_ledger_again(place, monkeypatch):
 BATCH = "select disease, count(*) n from patients group by disease; select sum(age) s, count(*) n from patients"
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("longest", [10, 1 << 20])
 def test_a_batch_is_read_again_however_long_it_is(place, monkeypatch, longest):
     """Long ones are not kept beside the key: only where they lie, and what the ledger does not say again."""

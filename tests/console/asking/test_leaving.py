@@ -47,6 +47,7 @@ class Clock:
         return time.monotonic() + self.ahead_s
 
 
+@pytest.mark.deep
 def test_a_planted_slow_sampler(clinic, monkeypatch):
     noise, ready, real, clock = [], [], Curator.add, Clock()
 

@@ -45,7 +45,13 @@ class Work:
         assert self.go.wait(30)
 
 
-@pytest.fixture(params=["a draw", "a failure", "a making"])
+@pytest.fixture(
+    params=[
+        "a draw",
+        pytest.param("a failure", marks=pytest.mark.deep),
+        pytest.param("a making", marks=pytest.mark.deep),
+    ]
+)
 def planted(request, monkeypatch, clinic):
     """Where the work is, and the question: the making of a first version is work, too."""
     work = []

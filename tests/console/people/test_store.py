@@ -171,6 +171,7 @@ def test_nobody_who_reads_waits_for_one_who_writes(people, ada):
     assert people.roster.get("ada").analyst == "changed"
 
 
+@pytest.mark.deep
 def test_many_forks_of_many_threads(people, ada):
     """Each thread forks and writes; none finds another's locks."""
     wrong = []
