@@ -20,7 +20,7 @@ what next, and never holds a datum.
 from __future__ import annotations
 
 import re
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 #: A flag of the command line, and its value; a flag of a whole command stays one.
 _FLAG = re.compile(r"discreet [a-z].*|(?<![\w-])--([a-z][a-z-]*)(?: (?=[\dA-Z])([\w.+-]*\w))?", re.DOTALL)
@@ -131,17 +131,29 @@ class Refused(DiscreetError):
         return "\n".join(part for part in parts if part)
 
 
+#: The limits that can refuse a charge: the population's epsilon or rho, its delta for keys, an analyst's quota.
+Binding = Literal["loss", "keys", "quota"]
+
+
 class BudgetExceeded(DiscreetError):
     """The budget does not hold this question. Free."""
 
     exit_code = 4
 
     def __init__(
-        self, reason: str, *, hint: str = "", needed: dict[str, str | None], remaining: dict[str, str | None]
+        self,
+        reason: str,
+        *,
+        hint: str = "",
+        needed: dict[str, str | None],
+        remaining: dict[str, str | None],
+        binding: Binding = "loss",
     ) -> None:
         super().__init__(reason, hint=hint)
         self.needed = needed
         self.remaining = remaining
+        #: Which limit is too small; what could be asked instead depends on it.
+        self.binding = binding
 
 
 class LedgerFault(DiscreetError):

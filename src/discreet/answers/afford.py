@@ -26,7 +26,7 @@ LOG_20, NORMAL_95 = math.log(20), 1.959964
 def refusal(quoted: Quote, wish: Wish, ledger: Ledger) -> BudgetExceeded:
     """The refusal of a question that the budget does not hold, as a charge would give it."""
     found = exceeded(account_of(quoted, ledger), Cost.of(events.loss(quoted.price.event)), quoted.decision)
-    found.hint = "a smaller --delta" if "for its keys" in found.reason else affordable(quoted, wish, ledger)
+    found.hint = "a smaller --delta" if found.binding == "keys" else affordable(quoted, wish, ledger)
     return found
 
 

@@ -115,8 +115,8 @@ def measured(
             also=also,
         )
     except BudgetExceeded as problem:
-        by_epsilon = "quota" not in problem.reason and "for its keys" not in problem.reason
-        problem.hint = problem.hint or (affordable(quoted, wish, curator.ledger) if by_epsilon else "")
+        if not problem.hint and problem.binding == "loss":
+            problem.hint = affordable(quoted, wish, curator.ledger)
         raise
 
 

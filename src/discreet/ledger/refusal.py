@@ -8,7 +8,7 @@ from discreet import exact
 from discreet.accounting.convert import epsilon_from_rho
 from discreet.accounting.filter import Cost, Decision
 from discreet.accounting.guarantee import Guarantee, Limits
-from discreet.errors import BudgetExceeded, UsageError
+from discreet.errors import Binding, BudgetExceeded, UsageError
 from discreet.exact import DELTA_UNITS, EPSILON_UNITS, RHO_UNITS, UNBOUNDED
 from discreet.ledger.account import Account
 
@@ -43,6 +43,7 @@ def check_quota(account: Account, analyst: str | None, *, needed: Fraction, quot
             "quota counts as used up until the owner grants",
             needed=(needed, Fraction(0)),
             left=(Fraction(0), _delta_left(account)),
+            binding="quota",
         )
     left = max(Fraction(0), quota - account.paid_by(analyst))
     if needed > left:
@@ -51,6 +52,7 @@ def check_quota(account: Account, analyst: str | None, *, needed: Fraction, quot
             f"{exact.show(left)} left of a quota of {exact.show(quota)}",
             needed=(needed, Fraction(0)),
             left=(left, _delta_left(account)),
+            binding="quota",
         )
 
 
@@ -106,6 +108,7 @@ def _by_delta(account: Account, cost: Cost) -> BudgetExceeded:
         f"{exact.show(left)} left of {exact.show(limit)}",
         needed=(None if cost.pure >= UNBOUNDED else Fraction(cost.pure, EPSILON_UNITS), needed),
         left=(account.standing().remaining.epsilon, left),
+        binding="keys",
     )
 
 
@@ -127,7 +130,11 @@ def _twice(account: Account) -> str:
 
 
 def _exceeded(
-    reason: str, *, needed: tuple[Fraction | None, Fraction], left: tuple[Fraction, Fraction]
+    reason: str,
+    *,
+    needed: tuple[Fraction | None, Fraction],
+    left: tuple[Fraction, Fraction],
+    binding: Binding = "loss",
 ) -> BudgetExceeded:
     return BudgetExceeded(
         reason,
@@ -136,4 +143,5 @@ def _exceeded(
             "delta": exact.show(needed[1], up=True),
         },
         remaining={"epsilon": exact.show(left[0]), "delta": exact.show(left[1])},
+        binding=binding,
     )

@@ -243,7 +243,7 @@ def _reserve(wanted: Wanted, event: Reserved, version: Version, curator: Curator
             once=not wanted.fresh,
         )
     except BudgetExceeded as problem:
-        if "for its keys" in problem.reason:
+        if problem.binding == "keys":
             problem.hint = "leave text columns out with --columns, or declare their values: finding them takes delta"
         raise
     return id_, False

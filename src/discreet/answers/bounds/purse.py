@@ -76,7 +76,7 @@ class Purse:
 
 def _hint(account: Account, problem: BudgetExceeded) -> str:
     """An errand's steps cost no more together than one question of the same epsilon."""
-    if "for its keys" in problem.reason:
+    if problem.binding == "keys":
         return "a smaller --delta, or ask the owner to grant more"
     most = largest_question(account.room())
     if most <= 0:
