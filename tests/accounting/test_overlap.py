@@ -101,6 +101,7 @@ def check_dense(seed: int) -> int:
     return min(nodes)
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("seed", range(4))
 def test_small_worlds(seed):
     check_many(seed, size(30, 150))
@@ -504,6 +505,7 @@ for number, charge in enumerate(Clinic(7, skew=0.2).charges(150)):
 """
 
 
+@pytest.mark.deep
 def test_the_same_answers_whatever_the_hash_seed():
     tests = Path(__file__).resolve().parent.parent
     told = set()

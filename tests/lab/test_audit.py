@@ -56,6 +56,7 @@ def test_a_bound_and_its_p_value_agree():
             assert found.p_value(bound * 0.999) < (1 - confidence) < found.p_value(bound * 1.001)
 
 
+@pytest.mark.deep
 def test_p_values_are_valid_at_the_edge_of_the_claim():
     """Counts drawn with exactly e^epsilon c + delta and c: p-values of at most x come at most about x of the time."""
     generator = np.random.default_rng(8)

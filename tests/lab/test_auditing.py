@@ -34,6 +34,7 @@ def told(rows, people):
     return [person for person in range(people) if rank([*rows, [place == person for place in range(people)]]) == size]
 
 
+@pytest.mark.thin(10)
 @pytest.mark.parametrize("seed", range(25))
 def test_the_sum_auditor_agrees_with_exact_arithmetic(seed):
     chance = np.random.default_rng(seed)
@@ -79,6 +80,7 @@ def test_primes():
     assert all(pow(3, each - 1, each) == 1 for each in drawn)
 
 
+@pytest.mark.thin(10)
 @pytest.mark.parametrize("seed", range(30))
 def test_the_boolean_audit_agrees_with_all_tables(seed):
     chance = np.random.default_rng(seed)
@@ -107,6 +109,7 @@ def test_a_boolean_audit_that_takes_too_long_says_so():
         boolean.settled(asked, (asked & (chance.random(60) < 0.5)).sum(axis=1).tolist(), timeout_s=0.0)
 
 
+@pytest.mark.deep
 def test_its_solver_is_an_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "ortools.sat.python", None)
     with pytest.raises(UsageError, match="needs OR-tools"):

@@ -382,6 +382,7 @@ def test_the_publisher_leaves_nothing_behind(monkeypatch, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.deep
 def test_the_demo_tells_the_three_apart():
     found = demo(people=300, attacks=150, releases=2)
     assert found.attack == "synthetic" and found.breaks

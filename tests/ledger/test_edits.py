@@ -173,6 +173,7 @@ def test_a_deleted_row(victim: Victim, seq: int):
         caught(victim.path)
 
 
+@pytest.mark.thin(6)
 @pytest.mark.parametrize("seq", range(1, ROWS + 2))
 def test_deleted_and_closed_up(victim: Victim, seq: int):
     with tampering(victim.path) as raw:
@@ -182,6 +183,7 @@ def test_deleted_and_closed_up(victim: Victim, seq: int):
     assert caught(victim.path, LedgerTampered) == seq
 
 
+@pytest.mark.thin(6)
 @pytest.mark.parametrize("seq", range(1, ROWS + 2))
 def test_swapped_rows(victim: Victim, seq: int):
     with tampering(victim.path) as raw:
@@ -248,6 +250,7 @@ def test_a_row_before_the_first(victim: Victim, seq: int):
     assert caught(victim.path, LedgerTampered) == 1
 
 
+@pytest.mark.thin(6)
 @pytest.mark.parametrize("kept", range(1, ROWS + 2))
 def test_a_tail_cut_off_by_a_careful_forger(victim: Victim, kept: int):
     """Entries, charges, answers and balances are all put back to how they were: only the anchor can tell."""
@@ -444,7 +447,7 @@ def test_random_bytes_of_the_file(victim: Victim):
         entries, totals = list(ledger.entries()), ledger.state.totals()
     good = (victim.safe / "ledger.db").read_bytes()
     chance, seen = random.Random(7), 0
-    for _ in range(size(60, 150)):
+    for _ in range(size(30, 150)):
         victim.restore()
         at = chance.randrange(len(good))
         victim.path.write_bytes(good[:at] + bytes([good[at] ^ (1 << chance.randrange(8))]) + good[at + 1 :])

@@ -29,6 +29,7 @@ def noisy(counts, deviation, generator):
     return Pair(deciding=drawn[0], counting=drawn[1])
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("size", [40, 1000, 10_000])
 def test_common_values_are_known_as_well_as_they_were_measured(size):
     """Three values of many occur; the noise of all others, kept together, is a hundred times theirs."""

@@ -42,7 +42,7 @@ def data(small, tmp_path):
     return json.loads((tmp_path / "whole.json").read_text())
 
 
-@pytest.mark.thin(3)
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("name", ["model.json", "model.npz", "model"])
 @pytest.mark.parametrize("which", ["clinic", "small"])
 def test_a_loaded_model_is_the_saved_one(request, tmp_path, name, which):
