@@ -9,6 +9,7 @@ import pytest
 from discreet.errors import UsageError
 from discreet.lab import auditing
 from discreet.lab.auditing import boolean, denial, queries, sums
+from tiers import size
 
 
 def rank(rows):
@@ -135,6 +136,7 @@ def test_no_answer_of_either_auditor_settles_a_bit():
                 assert (ever, always) == (127, 0)
 
 
+@pytest.mark.deep
 def test_denials_tell_and_simulatable_ones_do_not():
     chance = np.random.default_rng()
     right, answered, _ = denial.contest(500, 12, simulatable=False, chance=chance)
@@ -155,9 +157,9 @@ def test_a_simulatable_auditor_decides_without_the_data():
 
 def test_the_demonstration(monkeypatch):
     monkeypatch.setattr(auditing.attacking, "SIZES", (6, 9, 12))  # the page of all attacks has them as they are
-    found = auditing.demo(people=60, queries=100)
+    found = auditing.demo(people=size(30, 60), queries=size(50, 100))
     assert found.breaks and found.success > 0.95
-    assert found.details["sums"]["answered"] == 59
+    assert found.details["sums"]["answered"] == size(29, 59)
     points = found.details["boolean_growth"]
     assert [point["people"] for point in points] == [6, 9, 12]
     assert found.picture().startswith("<svg")

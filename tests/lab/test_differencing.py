@@ -38,7 +38,7 @@ def test_the_lectures_class():
 @pytest.mark.parametrize("tale", differencing.TALES)
 def test_a_large_epsilon_protects_nobody(tale):
     """The attack itself works against Discreet, in every tale: it is the noise that stops it."""
-    found = differencing.attack(tale=tale, epsilon=40, targets=size(60, 200), server="discreet")
+    found = differencing.attack(tale=tale, epsilon=40, targets=200, server="discreet")
     assert found.success > 0.95 and found.details["server"] == "Discreet"
 
 

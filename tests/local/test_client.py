@@ -7,6 +7,7 @@ import hmac
 import json
 import os
 import subprocess
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -363,14 +364,19 @@ EDGED = [
 ]
 
 
+@cache
+def edged_groups() -> list[Any]:
+    groups: list[Any] = json.loads(make_vectors.HERE.read_text(encoding="utf-8"))["vectors"]
+    return groups + [fresh(randomizer, 500, seeded=True) for randomizer in EDGED]
+
+
 @pytest.mark.parametrize(("right", "wrong"), MUTANTS)
 def test_a_faulty_client_does_not_make_the_vectors(tmp_path: Path, right: str, wrong: str) -> None:
     source = CLIENT.read_text(encoding="utf-8")
     assert right in source
     faulty = tmp_path / "faulty.mjs"
     faulty.write_text(source.replace(right, wrong), encoding="utf-8")
-    groups = json.loads(make_vectors.HERE.read_text(encoding="utf-8"))["vectors"]
-    groups += [fresh(randomizer, 500, seeded=True) for randomizer in EDGED]
+    groups = edged_groups()
     made = [found for group in run("reports", groups, faulty) for found in group]
     expected = [{"report": case["report"], "left": 0} for group in groups for case in group["reports"]]
     assert made != expected
