@@ -170,7 +170,7 @@ def test_draws_follow_the_law():
     line = np.array([4, 3, 5])
     parts = ((mechanism.end, -mechanism.margin), (mechanism.estimate, 0), (mechanism.end, mechanism.margin))
     laws = [[float(low) for low, _ in part.probabilities(mechanism.scores(line, shift))] for part, shift in parts]
-    n = size(1_500, 4_000)
+    n = size(2_500, 4_000)
     drawn, event = mechanism.choose(np.tile(line, (n, 1)), bits=FixedBits(1))
     assert event == mechanism.event()
     expected = np.zeros((3, 3, 3))
