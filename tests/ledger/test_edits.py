@@ -447,7 +447,7 @@ def test_random_bytes_of_the_file(victim: Victim):
         entries, totals = list(ledger.entries()), ledger.state.totals()
     good = (victim.safe / "ledger.db").read_bytes()
     chance, seen = random.Random(7), 0
-    for _ in range(size(30, 150)):
+    for _ in range(size(60, 150)):
         victim.restore()
         at = chance.randrange(len(good))
         victim.path.write_bytes(good[:at] + bytes([good[at] ^ (1 << chance.randrange(8))]) + good[at + 1 :])
