@@ -16,7 +16,7 @@ def engine(tmp_path, quick_files, postgres_engine, postgres_address):
 
 @pytest.mark.timeout(300)
 def test_neighbours(tmp_path, engine):
-    seen = run(tmp_path, engine, pairs=size(25, 60), seed=1)
+    seen = run(tmp_path, engine, pairs=60, seed=1)
     assert seen["inside"] and seen["outside"], seen
 
 
