@@ -56,6 +56,7 @@ def test_known_values():
     assert epsilon_from_rho(Fraction(0), Fraction(1, 10)) == 0
 
 
+@pytest.mark.thin(60)
 @pytest.mark.parametrize("case", CASES)
 def test_never_below_the_pld_accountant(case):
     """200 random event lists; the fixture is made by `./do bench accounting` with dp_accounting 0.6.0."""

@@ -23,7 +23,7 @@ from discreet.collect.store import everything, open_store
 from tiers import size
 
 SCRIPT = Path(__file__).with_name("collector.py")
-KILLS = size(5, 10)
+KILLS = size(2, 10)
 TOKENS = 40_000
 
 

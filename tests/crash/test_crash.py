@@ -70,7 +70,7 @@ def folders(tmp_path: Path) -> Iterator[tuple[Path, Path]]:
 
 @pytest.mark.timeout(180)
 def test_kills_at_any_time(folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch):
-    kill(folders, monkeypatch, ledgers=2)
+    kill(folders, monkeypatch, ledgers=size(1, 2))
 
 
 @pytest.mark.fuzz

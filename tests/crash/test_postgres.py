@@ -127,7 +127,7 @@ def race(url: str, folder: Path, limit: Fraction, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.timeout(180)
 def test_two_machines_spend_a_budget_exactly(postgres: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    assert race(postgres, tmp_path, Fraction(1), monkeypatch) == []
+    assert race(postgres, tmp_path, Fraction(1, size(2, 1)), monkeypatch) == []
 
 
 @pytest.mark.fuzz

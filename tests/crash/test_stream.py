@@ -117,7 +117,7 @@ def test_kills_at_any_time(memory: Path):
     expected = project(folder, steps=steps)
     lives = [
         Life(arguments=[str(folder), str(steps)], delay_s=random.uniform(0, 0.1), from_birth=turn % 5 == 0)
-        for turn in range(size(10, 20))
+        for turn in range(size(4, 20))
     ]
     lives.append(Life(arguments=[str(folder), str(steps)]))
     outcome = torture(STREAMER, lives, environment={}, timeout_s=170)

@@ -29,6 +29,7 @@ BUDGETS = [
 ROUNDING = 5
 
 
+@pytest.mark.thin(1)
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize("budget", BUDGETS)
 def test_kills_on_the_whole_path(tmp_path: Path, budget: str):

@@ -23,7 +23,7 @@ from discreet.schema.column import Boolean, Category, Moment, Number, Text
 from discreet.schema.schema import Schema, Table
 from discreet.schema.unit import PrivacyUnit
 from engines.tables import STEPS, Rows, tables
-from tiers import examples
+from tiers import size
 
 AGE = Number(name="age", type="integer", low=0, high=120)
 SEX = Category(name="sex", values=("F", "M"))
@@ -53,7 +53,7 @@ def folder(tmp_path_factory):
 
 
 @given(table=tables(least=2), chance=st.randoms(use_true_random=False))
-@settings(max_examples=examples(30), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=size(3, 30), deadline=None, suppress_health_check=list(HealthCheck))
 def test_a_row_is_stored_by_itself(engine, folder, table, chance):
     """Shuffled, doubled, thinned out or alone: the same source row is always stored the same."""
     places = list(range(len(table.rows)))

@@ -57,6 +57,7 @@ def cursor(engine, file):
         yield cursor
 
 
+@pytest.mark.thin(8)
 @pytest.mark.parametrize(
     "sql",
     [

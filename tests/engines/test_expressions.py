@@ -33,7 +33,7 @@ from discreet.sql.emit import Emitter
 from plan.trees import NUMBERS, Trees
 from sql.patients import SCHEMA, TEXTS, ends, scalar
 from sql.samples import SAMPLES
-from tiers import examples
+from tiers import examples, size
 
 EMITTER = Emitter(dialect=DuckDB())
 
@@ -90,7 +90,7 @@ def agree(connection, seed):
         assert [each is True for each in column] == held(predicate, rows), predicate
 
 
-@settings(max_examples=examples(250))
+@settings(max_examples=size(25, 250))
 @given(seed=seeds)
 def test_duckdb_computes_what_python_says(connection, seed):
     agree(connection, seed)
@@ -144,6 +144,7 @@ def extremes():
 ROWS = list(extremes())
 
 
+@pytest.mark.thin(7)
 @pytest.mark.parametrize("start", range(0, len(SAMPLES), 40))
 def test_nothing_that_is_known_fails_on_any_row(connection, start):
     """Each function of the allow-list on the worst rows there are: no error, and Python's values."""
@@ -171,6 +172,7 @@ GROWING = {
 }
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("kind", GROWING)
 def test_what_is_as_deep_and_as_large_as_allowed_still_runs(connection, kind):
     """Expressions grow until they are refused; the last one that was not is still one that DuckDB takes."""

@@ -63,6 +63,7 @@ def texts(values):
     return pa.StringArray.from_buffers(len(values), pa.py_buffer(ends), pa.py_buffer(b"".join(values)))
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize(
     ("damage", "packed"),
     [
@@ -85,7 +86,7 @@ def test_a_csv_with_a_damaged_row(engine, tmp_path, damage, packed):
     assert told.exact_nulled == {"age": 1, "sex": 1, "note": 2}
 
 
-@pytest.mark.thin(8)  # half of them on each engine
+@pytest.mark.thin(4)  # half of them on each engine
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_a_parquet_with_a_damaged_row(engine, tmp_path, damage):
     notes = texts([b"x", b"h" + damage, b"", b"\xc3\xa9"])

@@ -27,7 +27,7 @@ from discreet.schema.column import Boolean, Category, Number, Text
 from discreet.schema.schema import Schema, Table
 from discreet.schema.unit import PrivacyUnit
 from engines.persons_tables import IDS, KEY, TAG_KEY, File, Persons, check_unit, declared, persons
-from tiers import examples
+from tiers import size
 
 DUCKDB = DuckDBEngine(threads=1)
 MEMORY = MemoryEngine()
@@ -304,7 +304,7 @@ def test_equal_persons_need_not_keep_equal_rows(tmp_path):
 
 
 @given(people=persons())
-@settings(max_examples=examples(50), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=size(6, 50), deadline=None, suppress_health_check=list(HealthCheck))
 def test_engines_keep_the_same_rows(folder, people):
     agree(folder, people)
 

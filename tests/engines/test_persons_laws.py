@@ -19,7 +19,7 @@ from discreet.schema.column import Category, Number, Text
 from discreet.schema.schema import Schema
 from discreet.schema.unit import PrivacyUnit
 from engines.persons_tables import File, Persons, Rewriting, check_unit, declared, of, persons
-from tiers import examples
+from tiers import size
 
 DUCKDB = DuckDBEngine(threads=1)
 MEMORY = MemoryEngine()
@@ -52,7 +52,7 @@ def check(engine, folder, people, keys) -> None:
 
 @pytest.mark.parametrize("engine", [MEMORY, DUCKDB], ids=["memory", "duckdb"])
 @given(people=persons())
-@settings(max_examples=examples(30), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=size(4, 30), deadline=None, suppress_health_check=list(HealthCheck))
 def test_a_person_taken_out_takes_their_rows_alone(engine, folder, people):
     check(engine, folder, people, people.keys()[:2])
 

@@ -20,7 +20,7 @@ from discreet.schema.column import Number
 from discreet.schema.schema import Schema, Table
 from discreet.schema.unit import PrivacyUnit
 from engines.persons_tables import TAG_KEY, File, Rewriting, check_unit, declared, of
-from tiers import examples
+from tiers import size
 
 DUCKDB = DuckDBEngine(threads=1)
 MEMORY = MemoryEngine()
@@ -193,7 +193,7 @@ def shops(draw) -> Shop:
 
 
 @given(shop=shops())
-@settings(max_examples=examples(18), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=size(3, 18), deadline=None, suppress_health_check=list(HealthCheck))
 def test_engines_reach_the_same_persons(folder, shop):
     items, path = shop.write(folder)
     for forgotten in ([tag("y")], []):

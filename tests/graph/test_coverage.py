@@ -116,6 +116,7 @@ def inside(curve, graph, shape, codes, part):
     return bool(np.all(exact >= curve.lows) and np.all(exact <= curve.highs))
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("event", [PURE, GAUSSIAN], ids=["laplace", "gaussian"])
 @pytest.mark.parametrize("directed", [False, True])
 def test_of_edges_with_public_nodes(event, directed):
@@ -132,6 +133,7 @@ def test_of_edges_without_nodes():
     assert min(found.values()) >= FEWEST, found
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("event", [MUCH, MUCH_GAUSSIAN], ids=["laplace", "gaussian"])
 def test_of_ladders(event):
     graph = random_graph()
@@ -154,6 +156,7 @@ def joined(pairs, nodes):
     return ExactGraph(ends[:, 0].copy(), ends[:, 1].copy(), exact_nodes=nodes)
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("event", [MUCH, MUCH_GAUSSIAN], ids=["laplace", "gaussian"])
 @pytest.mark.parametrize("graph", [full(), star()], ids=["full", "star"])
 def test_of_ladders_with_public_nodes(graph, event):
@@ -201,6 +204,7 @@ def test_the_doubts_of_all_parts_of_a_number_add_to_its_own(monkeypatch, name, k
     assert len(told) == noisy and sum(1 - each for each in told) == Fraction(1, 20) == 1 - refining.CONFIDENCE
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("event", [PURE, GAUSSIAN], ids=["laplace", "gaussian"])
 def test_of_persons(event):
     graph = random_graph()
@@ -217,8 +221,8 @@ LAPLACE, NORMAL = DiscreteLaplace(scale=Fraction(12)), DiscreteGaussian(sigma2=F
     ("law", "alike", "edges"),
     [
         (LAPLACE, 0.4, 20_000),
-        (NORMAL, 0.999, 20_000),
-        (LAPLACE, 0.02, 2_000),
+        pytest.param(NORMAL, 0.999, 20_000, marks=pytest.mark.deep),
+        pytest.param(LAPLACE, 0.02, 2_000, marks=pytest.mark.deep),
         (NORMAL, 0.4, 600),
         (LAPLACE, 0.999, 300),
     ],

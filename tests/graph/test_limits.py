@@ -39,6 +39,7 @@ def most_moved(choice):
     return far / choice.mechanism().sensitivity
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("price", [1, 3])
 def test_one_node_moves_a_score_by_no_more_than_its_sensitivity(price):
     assert 0.2 < most_moved(Limits(epsilon=Fraction(1), price=price, candidates=FEW)) <= 1

@@ -75,6 +75,7 @@ def test_the_same_again_is_free_and_fresh_is_not(friends):
     assert friends.recalled(first.card.release).kind == "graph model"
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("delta", [None, "1e-6"])
 @pytest.mark.parametrize("given", [{}, {"nodes": "people"}, {"nodes": "people", "by": "colour"}])
 def test_all_of_the_reservation_is_spent_and_no_more(tmp_path, given, delta):

@@ -31,6 +31,7 @@ def test_without_noise_the_numbers_are_the_network():
     assert found.stubs.tolist() == [int(degrees[codes == block].sum()) for block in range(3)]
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("scale", ["1/2", "5", "100", "10000"])
 @pytest.mark.parametrize("blocks", [True, False])
 def test_with_any_noise_it_is_a_network(scale, blocks):

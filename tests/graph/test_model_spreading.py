@@ -127,6 +127,7 @@ def test_where_noise_may_leave_nobody_nobody_may_know():
     assert found.spread(seeds=2, rate=1, runs=40, seed=1).interval[1] is None
 
 
+@pytest.mark.deep
 def test_more_noise_is_a_wider_interval():
     def width(scale):
         told = measured(*blocky(sizes=size((150, 50), (300, 100)), inside=size(0.04, 0.02), outside=size(0.004, 0.002)))

@@ -24,6 +24,7 @@ def refused(project, error, words, *, table="friends", stats=None, **given):
     assert len(list(project.ledger.entries())) == before
 
 
+@pytest.mark.thin(10)
 @pytest.mark.parametrize(
     ("error", "words", "given"),
     [
@@ -56,6 +57,7 @@ def test_of_edges(tmp_path, error, words, given):
         refused(make(tmp_path / name, rows=rows), error, words, **given)
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize(
     ("error", "words", "given"),
     [

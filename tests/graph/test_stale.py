@@ -36,6 +36,7 @@ def names(count=4):
     return "[" + ", ".join(f'"p{place}"' for place in range(count)) + "]"
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(
     ("old", "new"),
     [

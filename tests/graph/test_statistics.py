@@ -160,6 +160,7 @@ def released(edges, limit, nodes):
 
 
 class TestNodesAsTheUnit:
+    @pytest.mark.thin(2)
     @pytest.mark.parametrize("limit", [1, 2, 3])
     def test_the_projection(self, limit):
         edges, entries = Moves(), Moves()
@@ -176,6 +177,7 @@ class TestNodesAsTheUnit:
             assert move.l1 <= claim.l1 == limit + 1
         single[0].assert_is(AtLeast(thresholds=(1,), limit=limit).moves("node"))
 
+    @pytest.mark.thin(1)
     @pytest.mark.parametrize("limit", [1, 2])
     def test_directed(self, limit):
         """An edge and the one back are two. Every graph on three nodes, in every order (the fast tier: a third)."""

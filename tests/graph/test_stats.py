@@ -224,6 +224,7 @@ def test_a_member_of_several_rows_is_one_node(tmp_path):
     assert abs(project.graph("ties", nodes="members").synth(epsilon=300).nodes - len(NODES)) <= 2
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(
     ("bounds", "names"),
     [("low = 0\nhigh = 40", ["from and to"]), ("high = 40", ["from and to"]), ("low = 0", ["from and to"]), ("", [])],

@@ -28,6 +28,7 @@ def potentials(beliefs, theta):
     ]
 
 
+@pytest.mark.thin(20)
 @pytest.mark.parametrize("seed", range(60))
 def test_log_partition_marginals_and_tables(seed):
     """Small potentials, large ones, and huge ones straight after each other: the shifts have to be found again."""
@@ -81,6 +82,7 @@ def test_zeros_that_follow_from_two_tables():
     assert ((beliefs.marginals.reshape(2, 2, 2) > 0) == same).all()
 
 
+@pytest.mark.thin(10)
 @pytest.mark.parametrize("seed", range(30))
 def test_a_summation_tree_holds_what_is_wanted(seed):
     generator = np.random.default_rng(seed)

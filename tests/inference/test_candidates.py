@@ -21,7 +21,7 @@ def model(seed):
     return fit(sizes, measurements, 100.0, allowed=allowed, iterations=20).calibrated
 
 
-@pytest.mark.thin(6)  # with and without facts
+@pytest.mark.thin(3)  # with and without facts
 @pytest.mark.parametrize("seed", range(30))
 def test_all_marginals_of_up_to_four_attributes(seed):
     calibrated = model(seed)
@@ -38,6 +38,7 @@ def test_axes_come_in_the_order_asked():
         assert table == pytest.approx(calibrated.project(axes), abs=1e-10)
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("limit", ["MOST_AT_ONCE", "MOST_BETWEEN"])
 @pytest.mark.parametrize("most", [1, 10, 50])
 def test_groups_that_are_made_in_parts(monkeypatch, most, limit):
@@ -101,6 +102,7 @@ def test_what_nobody_wants_together_is_not_made(monkeypatch):
         assert found[own] == pytest.approx(calibrated.project(own)) and plain[own] == pytest.approx(found[own])
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("seed", range(10))
 def test_groups_that_are_split_wherever_it_saves(monkeypatch, seed):
     monkeypatch.setattr(products, "PART", 0)

@@ -66,7 +66,7 @@ def test_more_optima_are_those_of_slow_mirror_descent(seed):
 
 
 #: In the fast tier those with no mask, with one and with two.
-OPTIMA = [pytest.param(seed, marks=() if seed in (1, 2, 3) else pytest.mark.deep) for seed in range(6)]
+OPTIMA = [pytest.param(seed, marks=() if seed in (2,) else pytest.mark.deep) for seed in range(6)]
 
 
 @pytest.mark.parametrize("seed", [*OPTIMA, *(pytest.param(seed, marks=pytest.mark.fuzz) for seed in range(6, 30))])
@@ -151,6 +151,7 @@ def test_residual_and_misfit_are_in_units_of_the_noise():
 # Public facts
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("seed", range(12))
 def test_structural_zeros_are_exact_in_every_marginal(seed):
     sizes, measurements, masks = problem(seed, allowed=3)
@@ -182,7 +183,7 @@ def test_constraints_that_contradict_are_refused():
         fit((2, 2), [], 5.0, allowed=[((0,), [True, False]), ((0, 1), [[False, False], [True, True]])])
 
 
-@pytest.mark.thin(4)
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("seed", range(8))
 def test_totals_are_kept_and_the_rest_is_fitted_around_them(seed):
     sizes, measurements, _ = problem(seed)

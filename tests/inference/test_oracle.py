@@ -11,6 +11,7 @@ from discreet.inference.fit import Measured, fit
 ORACLE = json.loads((Path(__file__).parent / "mbi_oracle.json").read_text())
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("name", ORACLE)
 def test_the_marginals_that_mbi_fits(name):
     problem = ORACLE[name]

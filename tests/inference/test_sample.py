@@ -114,14 +114,14 @@ def test_a_fine_uniform_table_keeps_its_second_column(generator):
 
 
 def test_every_row_has_the_law_of_the_model(generator):
-    """Over 1,500 samples of 6 rows (400 in the fast tier) each joint cell is as frequent as the model says: within 7
+    """Over 1,500 samples of 6 rows (150 in the fast tier) each joint cell is as frequent as the model says: within 7
     deviations.
 
     Rows of one sample vary together, so the deviation is bounded by that of samples, each cell at most 6 times.
     """
     calibrated = random_model(generator, sizes=(3, 2, 2, 3), width=1, concentration=1.0)
     found = np.zeros(calibrated.sizes)
-    times = size(400, 1500)
+    times = size(150, 1500)
     for _ in range(times):
         found += counts_of(sample(calibrated, 6, generator), range(4), calibrated.sizes)
     expected = joint(calibrated) * 6 * times

@@ -9,6 +9,7 @@ from discreet.inference.keeping import Total, eagerness, settle
 from discreet.inference.sample import sample, sample_in_parts
 from discreet.inference.tree import Calibrated, Clique
 from inference.sample_models import counts_of, independent_rows, joint, model_of
+from tiers import size
 
 
 @pytest.fixture
@@ -157,7 +158,7 @@ def test_totals_are_kept_or_refused(generator, monkeypatch):
     """Both 0 and 2 depend on 1: whichever comes first, the other is kept by luck or the sample is refused: one of six is."""
     refused = 0
     monkeypatch.setattr(sampling, "ATTEMPTS", 1)
-    for _ in range(150):
+    for _ in range(size(90, 150)):
         try:
             codes = sample(dependent(generator, doubled=True), 100, generator, keep=[(0,), (2,)])
         except UsageError as error:

@@ -18,6 +18,7 @@ def tables(generator, groups, cells):
     return counts, weights, counts[:, None] * weights / weights.sum(axis=1, keepdims=True)
 
 
+@pytest.mark.thin(8)
 @pytest.mark.parametrize("groups", [1, 2, 7, 300])
 @pytest.mark.parametrize("cells", [1, 2, 3, 16, 41])
 def test_each_cell_is_rounded_down_or_up(generator, groups, cells):
@@ -38,9 +39,9 @@ def test_so_are_couples_of_cells(generator):
 
 
 def test_expectations_are_exact(generator):
-    """Mean over 1,500 draws (in the fast tier 500) within 6.5 deviations, of 240 cells; a cell is a coin beside its whole part."""
+    """Mean over 1,500 draws (in the fast tier 200) within 6.5 deviations, of 240 cells; a cell is a coin beside its whole part."""
     counts, weights, expected = tables(generator, 20, 12)
-    times = size(500, 1500)
+    times = size(200, 1500)
     mean = sum(share_out(counts, weights, generator) for _ in range(times)) / times
     part = expected - np.floor(expected)
     assert (np.abs(mean - expected) <= 6.5 * np.sqrt(part * (1 - part) / times) + 10 / times).all()

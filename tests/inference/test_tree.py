@@ -35,7 +35,7 @@ def calibrated_from(sizes, factors, joint):
     )
 
 
-@pytest.mark.thin(15)
+@pytest.mark.thin(6)
 @pytest.mark.parametrize("seed", range(40))
 def test_every_marginal_in_and_out_of_cliques(seed):
     calibrated, joint = model(seed)
@@ -46,6 +46,7 @@ def test_every_marginal_in_and_out_of_cliques(seed):
     assert calibrated.project(everything) == pytest.approx(joint, abs=1e-12)
 
 
+@pytest.mark.thin(15)
 @pytest.mark.parametrize("seed", range(40))
 def test_conditioning_is_exact(seed):
     calibrated, joint = model(seed)
@@ -95,6 +96,7 @@ def test_a_table_that_is_too_large_is_refused_before_it_is_made(monkeypatch):
         calibrated.project((0, 1, 2))
 
 
+@pytest.mark.deep
 def test_a_long_chain_needs_no_deep_stack():
     length = 3000
     table = np.array([[3.0, 1.0], [2.0, 2.0]])  # both margins of the chain's stationary law, one after the other

@@ -78,7 +78,7 @@ FAULTS = [
     (the_mean_of_two_draws, "synth measure: law of gaussian", 10_000),
     (pairs_without_noise, "synth measure: a pair of columns", FEW),
     (pairs_without_noise, "synth measure: law of gaussian", 10_000),
-    (the_best_of_a_choice, "synth choose: law", 200),
+    (the_best_of_a_choice, "synth choose: law", 100),
     (a_person_of_one_row, "synth measure: a person with too many rows", FEW),
     (a_person_of_one_row, "synth measure: law of gaussian", 10_000),
     (a_person_of_one_row, "synth choose: law", 10_000),

@@ -40,6 +40,7 @@ def meets(found, asked):
     assert found.t <= asked.get("t", 1) + 1e-9
 
 
+@pytest.mark.thin(12)
 @pytest.mark.parametrize("method", ["mondrian", "lattice"])
 @pytest.mark.parametrize("asked", ASKED, ids=str)
 @pytest.mark.parametrize("sensitive", [["ill"], ["wage"], ["ill", "wage"]], ids=str)
@@ -130,6 +131,7 @@ def brute(columns, ladders, sensitive, criteria, allowed):
     return best
 
 
+@pytest.mark.thin(10)
 @pytest.mark.parametrize("suppress", [0.0, 0.05, 0.3])
 @pytest.mark.parametrize("asked", ASKED, ids=str)
 @pytest.mark.parametrize("seed", [1, 2])

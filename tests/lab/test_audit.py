@@ -15,6 +15,7 @@ from discreet.lab.audit.lower import Tried, tried
 from discreet.lab.audit.suite import audit
 from discreet.lab.audit.targets import Found, Target, every, exact_delta, guessed, identity
 from discreet.mechanisms.quantile import QuantileChoice
+from tiers import size
 
 
 def laplace(epsilon, size, generator):
@@ -39,12 +40,12 @@ def test_bounds_on_a_chance_are_clopper_s_and_pearson_s(successes, n, doubt):
 
 def test_power_and_false_alarms():
     """At 10,000 samples 1.5 is caught where 1 is claimed, 1 hardly ever. The seed protects nobody."""
-    generator = np.random.default_rng(6)
+    generator, times = np.random.default_rng(6), size(40, 100)
     caught = {
-        epsilon: sum(tried(*laplace(epsilon, 10_000, generator)).p_value(1.0) <= 0.01 for _ in range(100))
+        epsilon: sum(tried(*laplace(epsilon, 10_000, generator)).p_value(1.0) <= 0.01 for _ in range(times))
         for epsilon in (1.0, 1.25, 1.5)
     }
-    assert caught[1.0] <= 3 and caught[1.25] >= 90 and caught[1.5] >= 99
+    assert caught[1.0] <= 0.03 * times and caught[1.25] >= 0.9 * times and caught[1.5] >= 0.99 * times
 
 
 def test_a_bound_and_its_p_value_agree():
@@ -56,6 +57,7 @@ def test_a_bound_and_its_p_value_agree():
             assert found.p_value(bound * 0.999) < (1 - confidence) < found.p_value(bound * 1.001)
 
 
+@pytest.mark.deep
 def test_p_values_are_valid_at_the_edge_of_the_claim():
     """Counts drawn with exactly e^epsilon c + delta and c: p-values of at most x come at most about x of the time."""
     generator = np.random.default_rng(8)
@@ -218,9 +220,9 @@ def test_p_values_of_independent_noise_are_valid():
     law = exactly.laplace_beyond(3.0), 3.0
     found = [
         exactly.noise_p_value(np.subtract(*generator.geometric(-math.expm1(-1 / 3), (2, 500))), *law)
-        for _ in range(300)
+        for _ in range(size(100, 300))
     ]
-    assert np.mean(np.array(found) <= 0.1) <= 0.1 + 5 * math.sqrt(0.1 / 300) and min(found) < 1
+    assert np.mean(np.array(found) <= 0.1) <= 0.1 + 5 * math.sqrt(0.1 / len(found)) and min(found) < 1
 
 
 def test_the_law_of_a_quantile_is_that_of_the_mechanism():

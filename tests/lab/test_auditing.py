@@ -9,6 +9,7 @@ import pytest
 from discreet.errors import UsageError
 from discreet.lab import auditing
 from discreet.lab.auditing import boolean, denial, queries, sums
+from tiers import size
 
 
 def rank(rows):
@@ -34,6 +35,7 @@ def told(rows, people):
     return [person for person in range(people) if rank([*rows, [place == person for place in range(people)]]) == size]
 
 
+@pytest.mark.thin(10)
 @pytest.mark.parametrize("seed", range(25))
 def test_the_sum_auditor_agrees_with_exact_arithmetic(seed):
     chance = np.random.default_rng(seed)
@@ -79,6 +81,7 @@ def test_primes():
     assert all(pow(3, each - 1, each) == 1 for each in drawn)
 
 
+@pytest.mark.thin(10)
 @pytest.mark.parametrize("seed", range(30))
 def test_the_boolean_audit_agrees_with_all_tables(seed):
     chance = np.random.default_rng(seed)
@@ -107,6 +110,7 @@ def test_a_boolean_audit_that_takes_too_long_says_so():
         boolean.settled(asked, (asked & (chance.random(60) < 0.5)).sum(axis=1).tolist(), timeout_s=0.0)
 
 
+@pytest.mark.deep
 def test_its_solver_is_an_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "ortools.sat.python", None)
     with pytest.raises(UsageError, match="needs OR-tools"):
@@ -132,6 +136,7 @@ def test_no_answer_of_either_auditor_settles_a_bit():
                 assert (ever, always) == (127, 0)
 
 
+@pytest.mark.deep
 def test_denials_tell_and_simulatable_ones_do_not():
     chance = np.random.default_rng()
     right, answered, _ = denial.contest(500, 12, simulatable=False, chance=chance)
@@ -152,9 +157,9 @@ def test_a_simulatable_auditor_decides_without_the_data():
 
 def test_the_demonstration(monkeypatch):
     monkeypatch.setattr(auditing.attacking, "SIZES", (6, 9, 12))  # the page of all attacks has them as they are
-    found = auditing.demo(people=60, queries=100)
+    found = auditing.demo(people=size(30, 60), queries=size(50, 100))
     assert found.breaks and found.success > 0.95
-    assert found.details["sums"]["answered"] == 59
+    assert found.details["sums"]["answered"] == size(29, 59)
     points = found.details["boolean_growth"]
     assert [point["people"] for point in points] == [6, 9, 12]
     assert found.picture().startswith("<svg")

@@ -16,6 +16,7 @@ def test_what_falls_and_what_stands():
     assert found.picture().startswith("<svg")
 
 
+@pytest.mark.deep
 def test_few_repeats_say_little():
     """Were the noise not fresh and not averaged, more repeats would not help."""
     few, many = (averaging.attack(repeats=repeats, targets=2_000).success for repeats in (1, 400))

@@ -17,6 +17,7 @@ SUPPRESSED = ["3A", "4B", "4C", "4D", "5A", "5B", "5C"]
 TRUTH = ((8, 0, 0, 0), (18, 1, 1, 0), (24, 0, 1, 0), (30, 1, 1, 1), (36, 0, 0, 1), (66, 0, 0, 1), (84, 1, 0, 1))
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize(
     ("block", "ways"),
     [
@@ -48,7 +49,7 @@ def tiny(seed):
     return block, frozenset(fitting(block))
 
 
-@pytest.mark.thin(50)
+@pytest.mark.thin(20)
 @pytest.mark.parametrize("seed", range(150))
 def test_tiny_blocks_against_trying_every_world(seed):
     block, fitted = tiny(seed)
@@ -58,6 +59,7 @@ def test_tiny_blocks_against_trying_every_world(seed):
     assert len(set(found.worlds)) == len(found.worlds)
 
 
+@pytest.mark.deep
 def test_tiny_blocks_are_of_all_sorts():
     """The check above would be empty if all blocks were impossible, or all free."""
     ways = [len(tiny(seed)[1]) for seed in range(150)]
@@ -66,7 +68,7 @@ def test_tiny_blocks_are_of_all_sorts():
     assert sum(count > 20 for count in ways) > 10
 
 
-@pytest.mark.thin(30)
+@pytest.mark.thin(12)
 @pytest.mark.parametrize("seed", range(60))
 def test_what_is_certain_against_trying_every_world(seed):
     """Found by asking the solver, from one world only, as where there are too many to list."""
@@ -97,7 +99,7 @@ def test_nothing_is_certain_of_somebody_who_may_not_be_there():
     assert sure.proved and sure.records == () and sure.people == ((0, None),)
 
 
-@pytest.mark.thin(50)
+@pytest.mark.thin(20)
 @pytest.mark.parametrize("seed", range(150))
 def test_a_conflict_is_one_and_nothing_in_it_can_be_spared(seed):
     block, fitted = tiny(seed)

@@ -92,6 +92,7 @@ def test_ways_to_round(way, holds):
     assert even.holds(Fraction(3, 2)) and even.holds(Fraction(5, 2))
 
 
+@pytest.mark.thin(40)
 @pytest.mark.parametrize("seed", range(200))
 def test_rounding_and_its_span_agree(seed):
     value, unit = Fraction(seed, 7), Fraction(1, 2)

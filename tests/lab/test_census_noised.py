@@ -72,6 +72,7 @@ def test_the_true_block_is_within_the_noise_and_exact_numbers_fit():
     assert held >= 150
 
 
+@pytest.mark.deep
 def test_nobody_names_the_newcomer_but_without_noise():
     """The lower end of an interval that fails once in a million runs must not lie above the bound, e / 948."""
     played = game.play(seven(), Fraction(1), trials=3000)

@@ -95,6 +95,7 @@ def test_the_generated_state(state):
     assert state.governor in state.hospital["person"].to_pylist()
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("seed", [1997, 1, 2])
 def test_about_87_percent_are_alone_with_zip_birth_and_sex(state, seed):
     people = (state if seed == 1997 else world.make(seed=seed)).people

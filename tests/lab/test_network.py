@@ -26,7 +26,7 @@ def surely_above(each: dict, n: int) -> bool:
     return clopper_pearson(round(each["success"] * n), n, 1 - DOUBT)[0] > best_under(1.0)
 
 
-@pytest.mark.thin(2)
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("tale", network.TALES)
 def test_what_falls_and_what_stands(tale):
     found = network.attack(tale=tale, targets=300 if tale == "keepers" else COINS)
@@ -40,7 +40,7 @@ def test_what_falls_and_what_stands(tale):
     assert found.picture().startswith("<svg")
 
 
-@pytest.mark.thin(2)
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("tale", network.TALES)
 def test_a_large_epsilon_protects_nobody(tale):
     """The attack itself works against Discreet, in every tale: it is the noise that stops it."""

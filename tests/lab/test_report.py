@@ -43,6 +43,7 @@ def test_every_attack_exists_and_is_a_verb(listed):
 SHOWN = {"auditing", "differencing", "network"}
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(
     "listed",
     [

@@ -362,7 +362,7 @@ def test_shadow_models_win_against_a_copy_and_not_beyond_epsilon_against_discree
     leaky = shadow(_jittered, small, target=target, releases=100, epsilon=1.0, confidence=surely)
     assert leaky.breaks
     ours = publisher(table="town", columns=COLUMNS, epsilon=1.0, model="independent")
-    found = shadow(ours, small, target=target, releases=size(8, 32), epsilon=1.0, confidence=surely)
+    found = shadow(ours, small, target=target, releases=size(4, 32), epsilon=1.0, confidence=surely)
     assert found.bound == pytest.approx(math.e / (1 + math.e))
     assert not found.breaks
 
@@ -382,6 +382,7 @@ def test_the_publisher_leaves_nothing_behind(monkeypatch, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.deep
 def test_the_demo_tells_the_three_apart():
     found = demo(people=300, attacks=150, releases=2)
     assert found.attack == "synthetic" and found.breaks

@@ -137,6 +137,7 @@ def test_the_ledger_holds_no_cell(clinics):
         assert project.verify().sound
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("expression", EXPRESSIONS[:: size(48, 16)])
 def test_the_command_line_tells_nothing(clinics, capsys, expression):
     told = []

@@ -143,6 +143,7 @@ HEAVY = {
 }  # fmt: skip
 
 
+@pytest.mark.thin(6)
 @pytest.mark.parametrize("name", HEAVY)
 def test_heavy_questions_stay_below_the_plan(toilers, name):
     """And come near it: within fifty times, for it is of engines that write an expression several times over."""

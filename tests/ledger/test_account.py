@@ -14,6 +14,7 @@ from discreet.exact import UNBOUNDED
 from discreet.ledger.account import Account, Amount, check_step, larger
 from discreet.ledger.chain import canonical
 from ledger.ledgers import WHOLE, gaussian, guarantee, laplace, people
+from tiers import size
 
 SMALL = Fraction(1, 10**6)
 
@@ -67,9 +68,9 @@ def test_remaining_is_never_below_nothing():
 def test_many_small_laplace_questions_go_on_by_rho():
     account = Account(name="p", guarantee=guarantee(3, SMALL))
     asked = 0
-    while spend(account, laplace("0.02")):
+    while spend(account, laplace(size("0.04", "0.02"))):
         asked += 1
-    assert asked > 3 / 0.02
+    assert asked > 3 / size(0.04, 0.02)
     assert account.standing().remaining.epsilon < Fraction(1, 100)
 
 

@@ -270,7 +270,7 @@ def test_backups_under_four_writers_that_are_killed(path: Path, tmp_path: Path):
             stdout=subprocess.PIPE,
             env=os.environ | {"PYTHONPATH": IMPORTS},
         )
-        for _ in range(4)
+        for _ in range(size(2, 4))
     ]
     try:
         for writer in writers:
@@ -356,7 +356,7 @@ def act(ledger: Ledger, kind: str, size: int, group: int) -> None:
         pass
 
 
-@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(20), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(acts=ACTS, data=st.data())
 def test_no_restore_of_any_moment_raises_what_remains(acts, data, tmp_path_factory, monkeypatch):
     """Random histories; a backup after every act; any of them is restored, and then perhaps another older one."""

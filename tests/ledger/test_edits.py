@@ -173,6 +173,7 @@ def test_a_deleted_row(victim: Victim, seq: int):
         caught(victim.path)
 
 
+@pytest.mark.thin(6)
 @pytest.mark.parametrize("seq", range(1, ROWS + 2))
 def test_deleted_and_closed_up(victim: Victim, seq: int):
     with tampering(victim.path) as raw:
@@ -182,6 +183,7 @@ def test_deleted_and_closed_up(victim: Victim, seq: int):
     assert caught(victim.path, LedgerTampered) == seq
 
 
+@pytest.mark.thin(6)
 @pytest.mark.parametrize("seq", range(1, ROWS + 2))
 def test_swapped_rows(victim: Victim, seq: int):
     with tampering(victim.path) as raw:
@@ -248,6 +250,7 @@ def test_a_row_before_the_first(victim: Victim, seq: int):
     assert caught(victim.path, LedgerTampered) == 1
 
 
+@pytest.mark.thin(6)
 @pytest.mark.parametrize("kept", range(1, ROWS + 2))
 def test_a_tail_cut_off_by_a_careful_forger(victim: Victim, kept: int):
     """Entries, charges, answers and balances are all put back to how they were: only the anchor can tell."""

@@ -18,7 +18,7 @@ from discreet.exact import EPSILON_UNITS, RHO_UNITS
 from discreet.ledger.account import Account
 from discreet.ledger.ledger import Ledger
 from ledger.ledgers import ask, copy_ledger, gaussian, guarantee, laplace, make, people
-from tiers import examples
+from tiers import size
 
 
 @pytest.fixture
@@ -147,7 +147,7 @@ BUDGETS = st.sampled_from([guarantee(1), guarantee(2, Fraction(1, 10**6)), guara
 
 
 @given(HISTORIES, BUDGETS)
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=size(40, 300), deadline=None)
 def test_no_change_of_a_record_ever_loses_more_than_the_limit(history, budget):
     account = Account(name="p", guarantee=budget)
     charges = accepted(history, account)

@@ -258,6 +258,7 @@ ABSURD: list[Event] = [
 ]
 
 
+@pytest.mark.thin(8)
 @pytest.mark.parametrize("event", ABSURD, ids=str)
 def test_absurd_costs_are_refused_by_type(ledger: Ledger, event: Event):
     rows = ledger.state.seq
@@ -269,6 +270,7 @@ def test_absurd_costs_are_refused_by_type(ledger: Ledger, event: Event):
     ask(ledger, laplace(1))
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("price", [0, -1, "0", NAN, INFINITE, "nan", "1e999", True, None, 1001, "١"])
 def test_absurd_prices_are_refused(ledger: Ledger, price: object):
     with pytest.raises(UsageError):

@@ -210,7 +210,7 @@ def on_postgres(url: str) -> type[LedgerMachine]:
 
 @pytest.mark.timeout(600)
 def test_the_ledger_in_postgres_does_what_the_model_does(postgres: str):
-    run_state_machine_as_test(on_postgres(postgres), settings=work(size(2, 4)))
+    run_state_machine_as_test(on_postgres(postgres), settings=work(size(1, 4)))
 
 
 @pytest.mark.fuzz
@@ -221,7 +221,7 @@ def test_the_ledger_in_postgres_does_what_the_model_does_for_long(postgres: str)
 
 @pytest.mark.timeout(600)
 def test_the_ledger_does_what_the_model_does():
-    run_state_machine_as_test(LedgerMachine, settings=work(size(10, 60)))
+    run_state_machine_as_test(LedgerMachine, settings=work(size(6, 60)))
 
 
 @pytest.mark.fuzz

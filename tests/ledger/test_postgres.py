@@ -56,6 +56,7 @@ def test_a_plain_charge_row_would_pass(raw: psycopg.Connection):
         insert_charge(raw)
 
 
+@pytest.mark.thin(10)
 @pytest.mark.parametrize(
     "changes",
     [
@@ -124,6 +125,7 @@ def test_entries_follow_one_another(raw: psycopg.Connection, change: dict[str, o
 ALL = "discreet_ledger_entries"
 
 
+@pytest.mark.thin(9)
 @pytest.mark.parametrize(
     "change",
     [
@@ -475,7 +477,7 @@ def test_pages(ledger: Ledger, address: Address, monkeypatch: pytest.MonkeyPatch
         assert len(list(again._journal.store.payloads())) == 4
 
 
-@pytest.mark.thin(8)  # one half of the names made there, the other moved
+@pytest.mark.thin(3)  # one half of the names made there, the other moved
 @pytest.mark.parametrize("name", ["per%cent", "%s", "%(x)s", 'quo"te', "quo'te", "a@b", "$$", "white space"])
 @pytest.mark.parametrize("moved", [False, True])
 def test_a_schema_may_have_any_name(postgres: str, tmp_path: Path, state_folder: Path, name: str, moved: bool):

@@ -45,6 +45,7 @@ def test_a_plain_charge_row_would_pass(raw: sqlite3.Connection):
     raw.execute("ROLLBACK")
 
 
+@pytest.mark.thin(14)
 @pytest.mark.parametrize("column", ["pure", "rho", "delta"])
 @pytest.mark.parametrize("cost", [NAN, INFINITE, -INFINITE, -1, -(10**9), 10**18 + 1, 2**62, 0.5, 1.5, "x", None, b"1"])
 def test_absurd_costs_are_refused_by_the_database(raw: sqlite3.Connection, column: str, cost: object):

@@ -71,6 +71,7 @@ def test_variances_are_those_of_theory() -> None:
     assert found["subset"] < found["unary"] < found["symmetric-unary"] < found["hadamard"] < found["response"]
 
 
+@pytest.mark.deep
 def test_a_pick_is_measured() -> None:
     """The rare choice's count really varies so much, with fixed coins that cannot disappoint."""
     pick = best(50, "1", 500)
@@ -80,6 +81,7 @@ def test_a_pick_is_measured() -> None:
     assert np.var(counts) == pytest.approx(pick.variances[pick.protocol], rel=0.3)
 
 
+@pytest.mark.deep
 def test_reports_that_nobody_would_collect_are_not_compared() -> None:
     assert set(best(200_000, "1", 10**6).variances) == {"response", "hashing", "hadamard"}
 
@@ -125,6 +127,7 @@ def _spoilt(parameters: dict[str, Any]) -> list[Any]:
     return found
 
 
+@pytest.mark.thin(10)
 @pytest.mark.parametrize("protocol", list(PLACES))
 def test_whatever_is_changed_in_parameters_is_refused_in_one_sentence(protocol: str) -> None:
     parameters = KINDS[protocol](epsilon="1.5", **OPTIONS[protocol]).parameters()  # type: ignore[call-arg]

@@ -34,6 +34,7 @@ def _made(kind: type[Choices], size: int, epsilon: str) -> Choices:
 CASES = [(kind, size, epsilon) for kind in KINDS for size in (2, 3, 5) for epsilon in ("0.1", "1.1", "4", "12")]
 
 
+@pytest.mark.thin(30)
 @pytest.mark.parametrize(("kind", "size", "epsilon"), CASES)
 def test_the_epsilon_is_that_of_the_exact_law(kind: type[Choices], size: int, epsilon: str) -> None:
     made = _made(kind, size, epsilon)
@@ -42,7 +43,7 @@ def test_the_epsilon_is_that_of_the_exact_law(kind: type[Choices], size: int, ep
     assert made.epsilon > Fraction(epsilon) * Fraction(99, 100)  # and the budget is used
 
 
-@pytest.mark.thin(20)
+@pytest.mark.thin(10)
 @pytest.mark.parametrize(("kind", "size", "epsilon"), CASES)
 def test_a_report_is_unbiased_and_its_variance_is_as_stated(kind: type[Choices], size: int, epsilon: str) -> None:
     made = _made(kind, size, epsilon)

@@ -17,7 +17,7 @@ from local.sources import Fixed
 from local.test_rappor import NAMES
 
 
-@pytest.mark.thin(2)
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("n", [4, 6, 10, 40])
 def test_no_report_in_place_of_any_other_moves_a_count_further_than_the_reach(n: int) -> None:
     """Every report in every place, in any cohort, at both ends of the change."""

@@ -13,6 +13,7 @@ from discreet.errors import UsageError
 from discreet.local import coins
 from discreet.local.coins import Coin
 from discreet.mechanisms import uniform
+from tiers import size
 
 
 class Tape:
@@ -36,7 +37,7 @@ class Tape:
 
 
 def test_a_coin_of_one_byte_is_right_on_all_its_tapes() -> None:
-    for heads in range(257):
+    for heads in size((0, 1, 2, 127, 128, 129, 200, 255, 256), range(257)):
         coin = Coin(heads=heads, planes=1)
         fallen = [bool(coin.flips(1, bits=Tape(bytes([byte])))[0]) for byte in range(256)]
         assert fallen == [byte < heads for byte in range(256)]

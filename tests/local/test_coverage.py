@@ -49,6 +49,7 @@ def _check(made: Choices, n: int, confidence: float, drawn: int | None = None) -
         assert found.hold(law, truth / n) >= confidence - 1e-9, (made.protocol, n, truth)
 
 
+@pytest.mark.thin(12)
 @pytest.mark.parametrize("kind", [*KINDS, FastHashing])
 @pytest.mark.parametrize("epsilon", ["0.5", "4", "8", "12"])
 def test_an_interval_holds_the_truth_as_often_as_it_says(kind: Any, epsilon: str) -> None:
@@ -63,6 +64,7 @@ def test_an_interval_holds_the_truth_on_the_whole_grid(kind: Any, epsilon: str) 
         _check(_made(kind, epsilon), n, confidence)
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("epsilon", ["2", "8"])
 def test_so_does_one_about_all_of_whom_a_part_was_asked(epsilon: str) -> None:
     made = RandomizedResponse(["a", "b"], epsilon=epsilon)
@@ -89,6 +91,7 @@ def _check_hadamard(epsilon: str, n: int, confidence: float) -> None:
             assert found.hold(law, truth / n) >= confidence - slack, (n, truth, others)
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("epsilon", ["0.5", "4", "8", "12"])
 def test_so_does_one_of_hadamard_whoever_shares_the_block(epsilon: str) -> None:
     for n in (1, 3, 12):
@@ -110,6 +113,7 @@ def test_the_case_that_was_found() -> None:
     assert found.low[0] <= 0 <= found.high[0] < 0.1
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize(("people", "drawn"), [(1, 1), (7, 7), (40, 40), (200, 200), (7, 3), (40, 39), (200, 20)])
 def test_tails_are_those_of_the_exact_law(people: int, drawn: int) -> None:
     for kind, epsilon in ((OptimisedUnary, "8"), (SymmetricUnary, "0.5")):
@@ -124,6 +128,7 @@ def test_tails_are_those_of_the_exact_law(people: int, drawn: int) -> None:
             np.testing.assert_allclose(found, np.cumsum(drawn_law(made, people, truth, drawn)), atol=SLACK / 10)
 
 
+@pytest.mark.deep
 def test_tails_are_exact_for_a_million_too() -> None:
     """One crowd is a binomial law; its tail by logarithms."""
     n, chance = 1_000_000, 3e-6

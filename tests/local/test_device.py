@@ -40,6 +40,7 @@ def device(tmp_path: Path) -> Device:
     return Device(tmp_path / "phone")
 
 
+@pytest.mark.deep
 def test_a_thousand_reports_of_one_answer_are_one_report(device: Device) -> None:
     reports = [device.answer("drinks", MANY, "7") for _ in range(1000)]
     assert _learns_no_more_than_one_report(reports)
@@ -241,6 +242,7 @@ def test_killed_between_the_store_and_the_return_it_sends_the_same_bytes(device:
     assert found.repeated and found.report == report
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("where", ["device.system = die", "keeping._put_aside = die", "device.keyed = die"])
 def test_killed_before_anything_is_stored_it_starts_again(device: Device, where: str) -> None:
     device.folder.mkdir()

@@ -21,6 +21,7 @@ def device(tmp_path: Path) -> Device:
     return Device(tmp_path / "phone")
 
 
+@pytest.mark.deep
 def test_a_thousand_rounds_of_one_person_tell_no_more_than_the_permanent_answer(
     device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:

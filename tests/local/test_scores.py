@@ -84,6 +84,7 @@ def _tree_holds(epsilon: str, codes: list[int], ranges: list[tuple[int, int]]) -
 RANGES = [(0, 0), (1, 1), (0, 1), (1, 2), (1, 3), (0, 3)]
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("epsilon", ["2", "6"])
 def test_ranges_of_a_tree_hold_the_truth_where_few_answered(epsilon: str) -> None:
     """From the variance at the estimate: 0.6 and less at epsilon 6."""

@@ -36,6 +36,7 @@ ANSWERS: list[Mapping[str, Any]] = [
 ]
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("epsilon", ["0.3", "1.1", "6"])
 @pytest.mark.parametrize("kind", [Sampled, Split])
 def test_the_epsilon_is_that_of_the_exact_law(kind: type[Sampled] | type[Split], epsilon: str) -> None:
@@ -96,6 +97,7 @@ def _stated(made: Sampled, n: int, drawn: int, share: float) -> float:
     return float(about_all(replace(told, counts=counts, variances=inner.variances(counts, drawn)), n).variances[0])
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("kind", [Sampled, Split])
 def test_many_people(kind: type[Sampled] | type[Split]) -> None:
     random = np.random.default_rng(0)

@@ -120,7 +120,7 @@ def _exact_delta(local: float, central: float, n: int) -> float:
     return worst
 
 
-@pytest.mark.thin(6)
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("n", [3, 10, 20, 30])
 @pytest.mark.parametrize("local", [0.1, 0.5, 1.0, 2.0, 4.0])
 def test_it_is_never_below_the_exact_value_of_two_choices(local: float, n: int) -> None:
@@ -141,7 +141,7 @@ def test_too_many_clones_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     assert below < _exact_delta(1.0, 0.1, 30) < divergence(Fraction(1), Fraction(1, 10), 30)
 
 
-@pytest.mark.thin(3)
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("delta", ["1e-5", "1e-9"])
 @pytest.mark.parametrize("n", [1000, 10**5, 10**7, 10**9])
 def test_it_is_never_above_the_closed_form_or_the_local_epsilon(n: int, delta: str) -> None:
@@ -183,6 +183,7 @@ def test_more_people_a_larger_delta_or_a_smaller_epsilon_never_cost_more() -> No
     assert values == sorted(values)
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(("central", "n"), [("0.1", 1000), ("0.5", 10**6), ("1", 50), ("0.01", 10**8)])
 def test_the_inverse_is_safe_and_near(central: str, n: int) -> None:
     local = local_for(central, n, "1e-6")
@@ -260,7 +261,7 @@ def _exactly(many: int, chance: Fraction, below: int) -> Fraction:
     return sum(_binomial(many, chance)[:below], Fraction(0))
 
 
-@pytest.mark.thin(4)
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("left_out", [1e-2, 1e-4, 1e-8])
 @pytest.mark.parametrize(("local", "n"), [("0.1", 60), ("1", 200), ("2", 300), ("3", 150)])
 def test_fewer_clones_than_the_first_block_and_more_than_the_last_are_as_rare_as_stated(

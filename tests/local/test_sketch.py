@@ -21,6 +21,7 @@ from discreet.local.walsh import signs, transform
 from discreet.mechanisms import uniform
 from local.every import NoBits, largest_ratio, law
 from local.sources import Fixed, zipf
+from tiers import size
 
 KINDS: list[type[Sketch]] = [CountMeanSketch, HadamardSketch]
 WORDS = ["a", "b", "🎉"]
@@ -196,6 +197,7 @@ def test_forgetting_the_words_that_fall_together_is_caught(monkeypatch: pytest.M
         _check(HadamardSketch, monkeypatch)
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_measured_error_is_the_stated_one(kind: type[Sketch]) -> None:
     """Twenty runs with a salt each: mean squared error over stated variance, and coverage. Fixed bits."""
@@ -231,7 +233,7 @@ def test_the_collision_term_is_needed_and_estimated() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_tallies_add_up(kind: type[Sketch]) -> None:
-    made = _made(kind, wide=64, functions=300)
+    made = _made(kind, wide=64, functions=size(60, 300))
     reports = made.randomize_all(WORDS * 200, bits=Fixed(2))
     parts = made.tally(reports[:100]) + made.tally(reports[100:])
     whole = made.tally(reports)

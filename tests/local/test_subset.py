@@ -25,6 +25,7 @@ def _set(made: SubsetSelection, report: bytes) -> tuple[int, ...]:
     return tuple(np.flatnonzero(made.supports(made.matrix([report]))).tolist())
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(("many", "epsilon", "size"), [(7, "0.1", 3), (7, "0.6", 2), (6, "0.2", 3), (26, "2.5", 2)])
 def test_the_law_is_two_levels_over_all_sets(many: int, epsilon: str, size: int) -> None:
     made = SubsetSelection(NAMES[:many], epsilon=epsilon)

@@ -134,6 +134,7 @@ def test_the_error_of_ranges_is_as_stated(epsilon: int, oracle: str) -> None:
     assert 0.8 < ratio.mean() < 1.25
 
 
+@pytest.mark.deep
 def test_ranges_are_far_better_than_points_added_up() -> None:
     people = np.random.default_rng(6).normal(400, 150, 20_000).clip(0, 1023).round()
     ends = np.sort(np.random.default_rng(7).integers(0, 1024, (200, 2)), axis=1)

@@ -29,6 +29,7 @@ def _small(kind: type[Numbers], steps: int, epsilon: str) -> Any:
     return kind(low=0, high=steps, step=1, epsilon=epsilon, slide=-(-30 // steps))  # type: ignore[call-arg]
 
 
+@pytest.mark.thin(18)
 @pytest.mark.parametrize(("kind", "steps", "epsilon"), CASES)
 def test_the_epsilon_is_that_of_the_exact_law(kind: type[Numbers], steps: int, epsilon: str) -> None:
     made = _small(kind, steps, epsilon)
@@ -37,6 +38,7 @@ def test_the_epsilon_is_that_of_the_exact_law(kind: type[Numbers], steps: int, e
     assert made.epsilon > Fraction(epsilon) * Fraction(99, 100)
 
 
+@pytest.mark.thin(14)
 @pytest.mark.parametrize(("kind", "steps", "epsilon"), CASES)
 def test_a_guess_is_exactly_unbiased_with_the_exact_variance(kind: type[Numbers], steps: int, epsilon: str) -> None:
     made = _small(kind, steps, epsilon)
@@ -60,7 +62,7 @@ def _guess(made: Any, told: int) -> Fraction:
     return (told - made.offset) / made.gain
 
 
-@pytest.mark.thin(3)
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("kind", WINDOWS)
 @pytest.mark.parametrize(("steps", "epsilon"), [(1, "0.5"), (97, "2"), (1 << 20, "1"), (250, "20")])
 def test_a_real_grid_has_the_two_levels(

@@ -13,6 +13,7 @@ from discreet.mechanisms.characteristic import Lines
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
 from mechanisms.lattice import masses
+from tiers import size
 
 LAWS = [
     DiscreteLaplace(scale=Fraction(3, 10)),
@@ -57,7 +58,7 @@ def test_numbers_at_a_time_do_not_matter(law):
 def test_from_a_time_to_twice_of_it_they_are_at_most_what_is_said(law):
     weights, counts = [0.01, 0.3, 1.1], [5, 2, 1]
     most = np.exp(characteristic.log_falling([lines(law, weights, counts)], TIMES)) + 1e-13
-    for share in np.linspace(1, 2, 41):
+    for share in np.linspace(1, 2, size(11, 41)):
         assert (direct(law, weights, counts, share * TIMES) <= most).all()
     # It is no wider than it must be: while all fall, it is the function itself.
     light = np.pi / 2 / 1.1 >= TIMES

@@ -47,6 +47,7 @@ SMALL = [
 ]
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("parts", SMALL, ids=range(len(SMALL)))
 def test_bounds_on_small_laws(parts):
     """Never below the truth; and a width is at most a hundredth, or a grid step of three, above the least one."""

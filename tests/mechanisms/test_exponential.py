@@ -11,9 +11,10 @@ from discreet.accounting import events
 from discreet.mechanisms.bits import system
 from discreet.mechanisms.exponential import Exponential, PermuteAndFlip
 from noise.source import FixedBits
+from tiers import size
 
 KINDS = [Exponential, PermuteAndFlip]
-N = 12_000
+N = size(4_000, 12_000)
 
 
 def p_value(mechanism, scores, law, bits):

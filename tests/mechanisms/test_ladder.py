@@ -16,9 +16,10 @@ from discreet.mechanisms import bounds
 from discreet.mechanisms.bits import system
 from discreet.mechanisms.ladder import Ladder
 from noise.source import FixedBits
+from tiers import size
 
 LEAST_P = 1e-8
-N = 5_000
+N = size(2_500, 5_000)
 
 
 @cache
@@ -83,6 +84,7 @@ def neighbours(step, firsts=range(6)):
                 yield (0, first), (shift, other)
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("step", [1, 2])
 @pytest.mark.parametrize("epsilon", [Fraction(1, 4), Fraction(1), Fraction(5)], ids=str)
 def test_neighbours_differ_by_at_most_epsilon(step, epsilon):
@@ -134,6 +136,7 @@ class TestMutants:
         assert self.ratio((0, 0), (0, 1), step=0) == math.inf
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("step", [1, 2, 5])
 @pytest.mark.parametrize("first", [0, 1, 7])
 def test_masses_are_those_of_the_law(first, step):
@@ -201,7 +204,7 @@ def test_draws_follow_the_law(epsilon, first, step):
 @pytest.mark.parametrize(("first", "step"), [(10**6, 1), (3, 2)])
 def test_a_small_epsilon_and_wide_rungs(first, step):
     """In the far rungs too: shares of draws beyond rungs are those of the tail (a binomial, at seven deviations)."""
-    ladder, bits, draws = Ladder(epsilon=Fraction(1, 50), step=step), FixedBits(5), 3_000
+    ladder, bits, draws = Ladder(epsilon=Fraction(1, 50), step=step), FixedBits(5), size(1_000, 3_000)
     drawn = [ladder.choose(np.array([0, first]), bits=bits)[0] for _ in range(draws)]
     for rung in (20, 100, 200, 400):
         chance = float(ladder.tail(rung, first))
@@ -222,6 +225,7 @@ def test_every_draw_takes_about_as_many_bits_whatever_the_widths():
     assert all(6 <= words < 7.5 for words in taken.values())
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("step", [1, 2])
 @pytest.mark.parametrize("epsilon", [Fraction(1, 3), Fraction(2)], ids=str)
 def test_half_widths_hold_for_every_first_rung(step, epsilon):

@@ -11,6 +11,7 @@ from discreet.errors import UsageError
 from discreet.mechanisms.bits import system
 from discreet.mechanisms.quantile import QuantileChoice
 from noise.source import FixedBits
+from tiers import size
 
 HALF = Fraction(1, 2)
 
@@ -90,7 +91,7 @@ def test_more_rows_a_unit_and_less_epsilon_cost_ranks():
 
 def test_the_estimate_is_as_near_as_promised():
     """At even spread, a row a bin: how often the median's rank is farther from the estimated bin than said."""
-    counts = np.full((3000, 100), 1)
+    counts = np.full((size(1000, 3000), 100), 1)
     mechanism = choice()
     drawn = mechanism.choose(counts, bits=FixedBits(2))[0]
     distance = np.maximum(0, np.maximum(drawn[:, 1] - 50, 50 - (drawn[:, 1] + 1)))
@@ -100,6 +101,7 @@ def test_the_estimate_is_as_near_as_promised():
     assert np.mean(ends > float(mechanism.widest())) < 0.05
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(("groups", "limit_s"), [(200, 1.5), (1, 0.005)])
 def test_speed(groups, limit_s):
     """The best of three: the machine has other work as well."""

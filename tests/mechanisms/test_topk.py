@@ -17,6 +17,7 @@ from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.topk import TopK, delta_of, topk_is_cheaper
 from noise.divergence import UNIT
 from noise.source import FixedBits
+from tiers import size
 
 NOTHING = Fraction(1, 10**35)
 MILLIONTH = Fraction(1, 10**6)
@@ -89,7 +90,7 @@ def worst(mechanism, pairs):
     return most, claim
 
 
-@pytest.mark.thin(2)
+@pytest.mark.thin(1)
 @pytest.mark.parametrize(
     ("k", "candidates", "epsilon", "margin"),
     [(1, 1, Fraction(1), 3), (2, 2, Fraction(1, 2), 2), (2, 3, Fraction(2), 2), (1, 4, Fraction(1), 1)],
@@ -108,6 +109,7 @@ def test_three_choices():
     assert found <= claim.delta + NOTHING
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("keys", [1, 2])
 def test_few_keys_a_person(keys):
     """A bound on the keys of a person lowers delta, and it holds for such persons."""
@@ -218,7 +220,7 @@ def test_frequencies_follow_the_law():
     mechanism = TopK(k=2, epsilon=Fraction(1), margin=2, candidates=3)
     counts = (3, 0, 2, 4, 1)
     true = law(mechanism, counts)
-    n, bits, seen = 8_000, FixedBits(1), dict.fromkeys(true, 0)
+    n, bits, seen = size(3_000, 8_000), FixedBits(1), dict.fromkeys(true, 0)
     for _ in range(n):
         chosen = tuple(mechanism.choose(np.array(counts), bits=bits)[0].tolist())
         seen[chosen if len(chosen) == 2 else (*chosen, "stop")] += 1

@@ -11,12 +11,14 @@ from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
 from noise.checks import LEAST_P, N, gaussian_p, laplace_p
 from noise.source import FixedBits
+from tiers import size
 
 SCALES = [Fraction(1, 2), Fraction(1), Fraction(3), Fraction(10), Fraction(1000), Fraction(10**6)]
 #: Where the samplers change their ways, and scales that float64 cannot hold.
 CORNERS = [Fraction(10**9, 123456789), Fraction(2**24), Fraction(2**24 + 1), Fraction(10**9), Fraction(10**12)]
 
 
+@pytest.mark.thin(6)
 @pytest.mark.parametrize("scale", SCALES + CORNERS, ids=lambda scale: f"{float(scale):g}")
 def test_laplace(scale):
     drawn = DiscreteLaplace(scale=scale).draw(N, bits=FixedBits(1))
@@ -25,6 +27,7 @@ def test_laplace(scale):
     assert laplace_p(drawn, 1.1 * float(scale)) < LEAST_P
 
 
+@pytest.mark.thin(6)
 @pytest.mark.parametrize("sigma", SCALES + CORNERS, ids=lambda sigma: f"{float(sigma):g}")
 def test_gaussian(sigma):
     drawn = DiscreteGaussian(sigma2=sigma**2).draw(N, bits=FixedBits(2))
@@ -46,10 +49,10 @@ def test_wide_draws_fill_their_lowest_bits(scale, shift):
 @pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(10), Fraction(81, 10)], ids=str)
 def test_the_reference_follows_the_same_laws(scale):
     bits = FixedBits(3)
-    drawn = np.array([reference.laplace(scale, bits=bits) for _ in range(15_000)])
+    drawn = np.array([reference.laplace(scale, bits=bits) for _ in range(size(4_000, 15_000))])
     assert laplace_p(drawn, float(scale)) > LEAST_P
     assert laplace_p(drawn, 0.8 * float(scale)) < LEAST_P
-    drawn = np.array([reference.gaussian(scale**2, bits=bits) for _ in range(7_000)])
+    drawn = np.array([reference.gaussian(scale**2, bits=bits) for _ in range(size(2_000, 7_000))])
     assert gaussian_p(drawn, float(scale)) > LEAST_P
     assert gaussian_p(drawn, 0.8 * float(scale)) < LEAST_P
 

@@ -19,7 +19,7 @@ from noise.divergence import hockey_stick, shifted
 NOTHING = Fraction(1, 10**35)
 
 
-@pytest.mark.thin(3)
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(3), Fraction(10**9, 123456789)], ids=str)
 @pytest.mark.parametrize("l1", [1, 4])
 def test_laplace(scale, l1):
@@ -101,6 +101,7 @@ def neighbours(scores, sensitivity):
         yield [score + move for score, move in zip(scores, moves, strict=True)]
 
 
+@pytest.mark.thin(6)
 @pytest.mark.parametrize("kind", [Exponential, PermuteAndFlip])
 @pytest.mark.parametrize("scores", [[0, 0], [5, 3, 0], [0, 1, 2, 9]], ids=str)
 @pytest.mark.parametrize(("epsilon", "sensitivity"), [(Fraction(1), 1), (Fraction(3, 2), 2)])
@@ -159,7 +160,7 @@ def threshold_outputs(law, counts, threshold, reach):
     ]
 
 
-@pytest.mark.thin(3)
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(
     ("before", "after"),
     [((None, None), (1, 1)), ((None, None), (1, None)), ((5, None), (6, 1)), ((5, 8), (6, 9)), ((4, None), (5, None))],

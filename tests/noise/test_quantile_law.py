@@ -13,6 +13,7 @@ from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.quantile import QuantileChoice
 from noise.divergence import hockey_stick
 from noise.source import FixedBits
+from tiers import size
 
 NOTHING = Fraction(1, 10**35)
 FRACTIONS = [Fraction(0), Fraction(1, 200), Fraction(1, 3), Fraction(1, 2), Fraction(3, 4), Fraction(1)]
@@ -31,7 +32,7 @@ def additions(bins, rows):
     return (np.array(more) for more in itertools.product(range(rows + 1), repeat=bins) if sum(more) <= rows)
 
 
-@pytest.mark.thin(4)
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("fraction", FRACTIONS, ids=str)
 @pytest.mark.parametrize("rows", [1, 2])
 def test_a_unit_moves_no_score_further_than_claimed(fraction, rows):
@@ -56,7 +57,7 @@ def test_a_score_by_hand():
     assert mechanism.scores(np.zeros(5, np.int64), -100).tolist() == [0, -100, -100, -100, -100]
 
 
-@pytest.mark.thin(3)
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("fraction", FRACTIONS, ids=str)
 def test_the_loss_of_each_choice(fraction):
     mechanism = choice(fraction, rows=2, epsilon=Fraction(3, 2))
@@ -87,7 +88,7 @@ def largest_loss(mechanism):
     return max(max(math.log(p[0] / q[1]), math.log(q[0] / p[1])) for p, q in pairs if p[0] and q[0])
 
 
-@pytest.mark.thin(2)
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("fraction", FRACTIONS[1:-1], ids=str)
 def test_the_loss_is_attained(fraction, monkeypatch):
     """Nearly all of epsilon is lost; were the sensitivity believed to be smaller by a tenth, more would be."""
@@ -114,7 +115,7 @@ def test_groups_share_one_price():
         sides = [part.probabilities(mechanism.scores(line, 0)) for line in both]
         return [(p[0] * q[0], p[1] * q[1]) for p in sides[0] for q in sides[1]]
 
-    for counts in itertools.product(range(3), repeat=4):
+    for counts in itertools.islice(itertools.product(range(3), repeat=4), 0, None, size(4, 1)):
         both = np.array(counts).reshape(2, 2)
         here = pair(both)
         for more in additions(4, 2):
@@ -141,7 +142,7 @@ def misses(mechanism, line):
     return found
 
 
-@pytest.mark.thin(4)
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("fraction", FRACTIONS, ids=str)
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(30)], ids=str)
 def test_the_interval_misses_no_more_often_than_claimed(fraction, epsilon):
@@ -169,7 +170,7 @@ def test_draws_follow_the_law():
     line = np.array([4, 3, 5])
     parts = ((mechanism.end, -mechanism.margin), (mechanism.estimate, 0), (mechanism.end, mechanism.margin))
     laws = [[float(low) for low, _ in part.probabilities(mechanism.scores(line, shift))] for part, shift in parts]
-    n = 4_000
+    n = size(2_500, 4_000)
     drawn, event = mechanism.choose(np.tile(line, (n, 1)), bits=FixedBits(1))
     assert event == mechanism.event()
     expected = np.zeros((3, 3, 3))

@@ -13,6 +13,7 @@ from discreet.mechanisms.geometric import Geometric
 from discreet.mechanisms.laplace import DiscreteLaplace
 from noise.checks import LEAST_P, gaussian_p, laplace_p
 from noise.source import FixedBits, Script
+from tiers import size
 
 DIGITS = Context(prec=80)
 SCALES = [Fraction(1, 2), Fraction(3), Fraction(10**9, 123456789), Fraction(1000), Fraction(10**6), Fraction(2**24)]
@@ -91,7 +92,7 @@ def test_small_uniforms_read_on():
 @pytest.mark.parametrize("scale", SCALES, ids=lambda scale: f"{float(scale):g}")
 @pytest.mark.parametrize("folded", [True, False])
 def test_exact_and_float_agree_on_the_same_bits(scale, folded, monkeypatch):
-    words = FixedBits(1).words(2000)
+    words = FixedBits(1).words(size(500, 2000))
     law = Geometric(scale=scale, folded=folded)
     quick = law.magnitudes(words, bits=FixedBits(2))
     with monkeypatch.context() as patch:
@@ -110,14 +111,14 @@ def test_exact_and_float_coins_agree_on_the_same_bits(monkeypatch):
             assert np.array_equal(bernoulli.exp_minus(gaps, rate, bits=FixedBits(2)), quick)
 
 
-@pytest.mark.thin(2)
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(3), Fraction(1000), Fraction(2**24 + 1)], ids=str)
 @pytest.mark.usefixtures("doubtful")
 def test_the_law_where_every_lane_is_doubtful(scale):
-    drawn = DiscreteLaplace(scale=scale).draw(4_000, bits=FixedBits(6))
+    drawn = DiscreteLaplace(scale=scale).draw(size(2_000, 4_000), bits=FixedBits(6))
     assert laplace_p(drawn, float(scale)) > LEAST_P
     assert laplace_p(drawn, 0.8 * float(scale)) < LEAST_P
-    drawn = DiscreteGaussian(sigma2=scale**2).draw(2_000, bits=FixedBits(7))
+    drawn = DiscreteGaussian(sigma2=scale**2).draw(size(1_000, 2_000), bits=FixedBits(7))
     assert gaussian_p(drawn, float(scale)) > LEAST_P
     assert gaussian_p(drawn, 0.8 * float(scale)) < LEAST_P
 

@@ -333,6 +333,7 @@ def test_rising_steps_over_a_large_column_become_a_set_of_its_values(data):
             assert holds(form, record) == (value(of, record) in allowed), (of, code)
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("build", [
     lambda day: Start("month", day), lambda day: Start("week", day), lambda day: Start("quarter", day),
     lambda day: Start("year", day), lambda day: Part("year", day), lambda day: Times(Start("month", day), Whole(86_400)),

@@ -41,6 +41,7 @@ def changes(statistic, rows, cells):
             yield vector
 
 
+@pytest.mark.thin(30)
 @pytest.mark.parametrize("statistic", [Rows(), Persons(), Distinct(of=AGE), Sum(of=AGE), Sum(of=AGE, centre=1)])
 @pytest.mark.parametrize("rows", [1, 2, 3])
 @pytest.mark.parametrize("cells", [1, 2, 3])

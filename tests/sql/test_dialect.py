@@ -135,6 +135,7 @@ def test_postgresql_computes_what_python_says_at_length(connection, seed):
 ROWS = [without_nul(row) for row in extremes()]
 
 
+@pytest.mark.thin(7)
 @pytest.mark.parametrize("start", range(0, len(SAMPLES), 40))
 def test_nothing_that_is_known_fails_on_any_row(connection, start):
     """Each function of the allow-list on the worst rows there are: no error, and Python's values."""

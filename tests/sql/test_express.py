@@ -38,7 +38,7 @@ def same(mine, theirs, step):
     return mine == theirs and isinstance(theirs, date)
 
 
-@pytest.mark.thin(200)
+@pytest.mark.thin(80)
 @pytest.mark.parametrize("text", SAMPLES)
 def test_it_means_what_it_means_to_duckdb(connection, text):
     found = scalar(text)
@@ -60,6 +60,7 @@ def test_the_samples_say_something(connection):
     assert len(SAMPLES) == len(set(SAMPLES)) > 400
 
 
+@pytest.mark.thin(80)
 @pytest.mark.parametrize("text", [text for text in SAMPLES if scalar(text).kind == scalar("true").kind])
 def test_conditions_are_true_false_and_null_where_duckdb_says_so(connection, text):
     answers = connection.execute(f"SELECT {INSTEAD.get(text, text)} FROM given ORDER BY row").fetchall()

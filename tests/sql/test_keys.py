@@ -106,6 +106,7 @@ def test_periods_are_those_of_the_calendar(unit, day, more):
     assert starts(unit, low, high, most=len(expected) - 1) is None
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("unit", ["year", "quarter", "month"])
 @pytest.mark.parametrize("column", ["born", "seen"])
 def test_a_long_calendar_has_the_same_cells(unit, column):

@@ -294,6 +294,7 @@ def test_what_cannot_become_a_number_by_a_declaration_is_not_told_so(text):
     assert caught.value.hint == "count them, or group by them"
 
 
+@pytest.mark.thin(30)
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
 def test_every_function_that_a_hint_can_name_is_known(name):
     """Some way of calling it is read, or is refused for another reason than its name."""

@@ -23,6 +23,7 @@ def test_a_model_of_three_together_is_found(tmp_path):
     assert follows / counts.sum() > 0.93
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("large", [10**9, 0])
 def test_the_model_stays_within_its_room(tmp_path, monkeypatch, large):
     """Whether marginals without room are left out before they are compared, or when they were drawn."""

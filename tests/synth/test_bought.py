@@ -58,6 +58,7 @@ def test_a_thousand_fits_show_no_rare_value(tmp_path):
     never_shown(tmp_path, 1000 * int(os.environ.get("DISCREET_FUZZ", "1")))
 
 
+@pytest.mark.deep
 def test_bounds_are_near_what_most_rows_are(tmp_path):
     project = open_project(
         tmp_path,

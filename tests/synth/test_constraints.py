@@ -22,6 +22,7 @@ from discreet.synth.repair import broken_rows
 from discreet.synth.rules import Dependency, Order, Zero
 from discreet.synth.spans import Span, cells_of
 from synth.worlds import CITIES, CLINIC, CLINIC_RULES, clinic_lines, elsewhere, fit, keeps_clinic_rules, open_project
+from tiers import size
 
 # ---- on small attributes, against every combination of codes
 
@@ -63,7 +64,7 @@ def random_rule(kind, names, random):
 def test_one_rule_on_cells_and_on_rows(kind):
     """A combination of cells is allowed if some codes in it keep the rule; every row in one is then mended, in its cells."""
     tried = mended = 0
-    for seed in range(120):
+    for seed in range(size(40, 120)):
         random = np.random.default_rng(seed)
         names = ["a", "b", "c"][: random.integers(1, 4)] if kind == "zero" else ["a", "b"]
         attributes = [random_attribute(name, random) for name in names]
@@ -90,7 +91,7 @@ def test_one_rule_on_cells_and_on_rows(kind):
             assert np.array_equal(kept[name][whole], found[name][whole])  # rows that keep the rule stay as they are
         tried += rows.shape[1]
         mended += int((~whole & ~broken).sum())
-    assert tried > 3000 and mended > 300
+    assert tried > size(1000, 3000) and mended > size(100, 300)
 
 
 def slow_broken(rule, rows):
@@ -115,7 +116,7 @@ def slow_broken(rule, rows):
 
 def test_several_rules_at_once_are_kept_or_told():
     mended = 0
-    for seed in range(15):
+    for seed in range(size(6, 15)):
         random = np.random.default_rng(seed)
         attributes = [random_attribute(name, random) for name in "abcd"]
         told = Constraints(
@@ -159,7 +160,7 @@ def clinic(request):
         yield fit(project, kind=request.param, constraints=CLINIC_RULES, epsilon="3")
 
 
-@pytest.mark.thin(4)
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("n", [0, 1, 17, 3000, 8000])
 def test_every_row_of_a_sample_keeps_them(clinic, n):
     sizes = {attribute.name: attribute.size for attribute in clinic.attributes}
@@ -173,6 +174,7 @@ def test_every_row_of_a_sample_keeps_them(clinic, n):
         assert len(rare) > sizes["city"]  # rare values come out apart
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize(
     "given",
     [
@@ -397,6 +399,7 @@ def test_columns_of_text_and_columns_left_out(tmp_path):
     assert min(each for each in model.sample(2000, seed=1)["age"].to_pylist() if each is not None) < 10
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("kind", ["independent", "mst", "aim", "privbayes"])
 def test_what_is_ruled_out_is_so_from_the_first_fit_on(tmp_path, kind, monkeypatch):
     """Also between two steps: what a choice compares the table with knows of it."""

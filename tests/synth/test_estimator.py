@@ -79,7 +79,7 @@ def test_a_clone_of_a_fitted_one_is_not_fitted_and_shares_the_project(project):
     assert made.project is project
 
 
-@pytest.mark.thin(8)
+@pytest.mark.thin(4)
 @pytest.mark.parametrize(
     "params",
     [

@@ -15,6 +15,7 @@ from synth.worlds import AGE, SEX, elsewhere, fit, open_project
 KINDS = ("independent", "mst")
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("rows", [0, 1, 2])
 def test_hardly_any_rows(tmp_path, kind, rows):
@@ -25,6 +26,7 @@ def test_hardly_any_rows(tmp_path, kind, rows):
     model.save(tmp_path / "model.json")
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_columns_that_say_nothing(tmp_path, kind):
     columns = {
@@ -45,6 +47,7 @@ def test_one_column_alone(tmp_path):
     assert model.sample(100, seed=1).column_names == ["sex"]
 
 
+@pytest.mark.deep
 def test_ten_thousand_categories(tmp_path):
     names = [f"value {number}" for number in range(10_000)]
     columns = {"many": f'type = "category"\nvalues = {names}', "sex": SEX}
@@ -61,6 +64,7 @@ def test_no_column_can_be_modelled(tmp_path):
         fit(project)
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("budget", ["{ epsilon = 90, delta = 1e-6 }", "{ epsilon = 90 }"])
 @pytest.mark.parametrize("epsilon", ["0.000000001", "0.0001", "1000"])
 def test_epsilon_tiny_and_large(tmp_path, budget, epsilon):
@@ -99,6 +103,7 @@ def test_any_number_of_rows(model, n):
     assert table.schema == model.sample(10, seed=1).schema
 
 
+@pytest.mark.deep
 def test_a_million_rows_in_parts(model):
     sizes, women = [], 0
     for batch in model.batches(1_000_000, seed=1):

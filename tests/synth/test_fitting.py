@@ -32,6 +32,7 @@ def estimates(calibrated):
     return {own: found.estimate for own, found in candidates(model, SETS, None, weight=lambda own: 1)}
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(("behind_most", "most"), [(1, 2**27), (2**26, 300), (1, 300), (10**6, 2**27)])
 def test_no_model_is_too_large_to_be_asked(monkeypatch, calibrated, behind_most, most):
     """Whatever there is room for: margins are exact, and so is what one clique knows."""

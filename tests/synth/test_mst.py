@@ -20,7 +20,7 @@ from synth.worlds import fit, open_project
 DEPENDENT = ("privbayes", "mst", "aim")
 
 
-@pytest.mark.thin(5)
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("budget", "table"), [(RHO, ROW), (PURE, ROW), (RHO, PERSON), (PURE, PERSON)])
 def test_a_fit_spends_its_reservation_to_the_last_digit(tmp_path, kind, budget, table):
@@ -28,7 +28,7 @@ def test_a_fit_spends_its_reservation_to_the_last_digit(tmp_path, kind, budget, 
     assert spent(project, fit(project, kind=kind, epsilon="0.7")) == 1
 
 
-@pytest.mark.thin(4)
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("sizes", "cells"), [((6,), 1000), ((3, 4), 1000), ((5, 4, 3), 8)])
 def test_few_or_large_columns_waste_nothing(tmp_path, kind, sizes, cells):
@@ -41,6 +41,7 @@ def test_few_or_large_columns_waste_nothing(tmp_path, kind, sizes, cells):
     assert model.sample(50).num_rows == 50
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("kind", DEPENDENT)
 def test_a_planted_dependency_is_found_and_none_is_made_up(tmp_path, kind):
     """At epsilon 20 the noise is a few rows of 4,000: 0.05 is beyond ten of its standard deviations."""
@@ -65,6 +66,7 @@ def test_three_columns_are_known_together_where_noise_allows(tmp_path):
     assert 3 in {len(each.attributes) for each in more.measured}
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("kind", ["mst", "aim"])
 def test_what_an_expert_names_is_measured(tmp_path, kind):
     project = planted(tmp_path)
@@ -146,6 +148,7 @@ def synthesized(project, wanted, public):
     )
 
 
+@pytest.mark.deep
 def test_forty_columns_of_two_values(tmp_path):
     project = planted(tmp_path, sizes=(2,) * 40, rows=1500)
     model = fit(project, kind="mst", epsilon="30", adjacent=False)
@@ -189,6 +192,7 @@ def scores_of(monkeypatch, tmp_path, kind, **more):
     return seen, project
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("kind", DEPENDENT)
 def test_scores_are_whole_and_one_row_moves_them_by_their_weight(monkeypatch, tmp_path, kind):
     """The neighbour's score is found from the candidate itself: estimates and penalties do not know the row."""
@@ -231,6 +235,7 @@ def test_choices_cost_what_the_shares_say(tmp_path, kind, most):
     assert held.event.rho * Fraction(most) / 3 < sum(choices) <= held.event.rho * Fraction(most)
 
 
+@pytest.mark.deep
 def test_a_replayed_fit_takes_the_same_road(tmp_path, monkeypatch):
     """Nothing is drawn, read or charged again."""
     project = planted(tmp_path)

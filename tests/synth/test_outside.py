@@ -92,6 +92,7 @@ def program_of(project):
     return Program(project.curator, version, charged(version, event, question="0" * 64, price=Fraction(1), **more))
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("limit", [1, 3])
 def test_one_person_moves_the_counts_outside_by_their_rows(tmp_path, limit):
     """On the real engine, with and without a person; and the step costs the share that it is given, no more."""

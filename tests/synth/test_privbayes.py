@@ -20,6 +20,7 @@ def test_every_attribute_comes_once_with_known_parents(tmp_path):
     assert spent(project, model) == 1
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("degree", [1, 2])
 def test_no_more_parents_than_asked(tmp_path, degree):
     model = fit(planted(tmp_path), kind="privbayes", epsilon="20", degree=degree)

@@ -19,6 +19,7 @@ from discreet.errors import UsageError
 from discreet.synth.model import Card, Model
 from discreet.synth.saving import load, save
 from synth.worlds import AGE, CLINIC, CLINIC_RULES, SEX, clinic_lines, elsewhere, fit, open_project
+from tiers import size
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +43,7 @@ def data(small, tmp_path):
     return json.loads((tmp_path / "whole.json").read_text())
 
 
-@pytest.mark.thin(3)
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("name", ["model.json", "model.npz", "model"])
 @pytest.mark.parametrize("which", ["clinic", "small"])
 def test_a_loaded_model_is_the_saved_one(request, tmp_path, name, which):
@@ -257,7 +258,7 @@ def places(data, path=()):
 
 def test_whatever_is_put_anywhere_is_a_model_or_one_sentence(data, tmp_path):
     seen = refused = 0
-    for path in list(places(data))[1:]:
+    for path in list(places(data))[1 :: size(3, 1)]:
         for value in (None, -1, "x", [], {}, 1e308, True)[len(path) % 2 :: 2]:
             spoilt = deepcopy(data)
             inner = spoilt
@@ -270,7 +271,7 @@ def test_whatever_is_put_anywhere_is_a_model_or_one_sentence(data, tmp_path):
             except UsageError:
                 refused += 1
             seen += 1
-    assert seen > 300 and refused > seen / 2
+    assert seen > size(100, 300) and refused > seen / 2
 
 
 def test_only_a_model_is_overwritten(small, tmp_path):

@@ -163,6 +163,7 @@ def test_a_delta_of_0_is_pure(tmp_path):
     assert found.plan_ranges("people", "age", epsilon=1).event.epsilon is None
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("epsilon", ["0.1", "1", "4", "8", "16"])
 def test_the_best_is_never_worse_than_single_cells_and_the_bound_is_below_both(project, epsilon):
     best, plain = (
@@ -244,6 +245,7 @@ def test_an_engine_that_fails_says_one_sentence(project, monkeypatch):
     assert "Alice" not in str(problem.value)
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(
     ("ranges", "words"),
     [

@@ -77,6 +77,7 @@ def chunks(texts):
 VALUES = chunks([text for text in SAMPLES if text not in WIDE])
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("number", range(len(VALUES)))
 def test_values(places, number):
     texts = VALUES[number]
@@ -115,6 +116,7 @@ def test_what_is_wider_than_64_bits(places):
 CONDITIONS = chunks(TRUTHS)
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("number", range(len(CONDITIONS)))
 def test_conditions(places, number):
     """When they are TRUE and when they are FALSE: neither where they are NULL."""

@@ -59,7 +59,7 @@ def _coded(places, ground, schema, cells):
 
 
 @given(data=st.data(), table=tables())
-@settings(max_examples=size(6, 40), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=size(4, 40), deadline=None, suppress_health_check=list(HealthCheck))
 def test_small_tables(reference, quick_ground, data, table):
     small(reference, quick_ground, data, table)
 
@@ -78,6 +78,7 @@ def small(reference, ground, data, table):
         check(reference, ground, made, [data.draw(questions(table.schema)) for _ in range(4)])
 
 
+@pytest.mark.deep
 @pytest.mark.thin(1)
 @pytest.mark.parametrize("number", range(2))
 def test_many_tables_side_by_side(reference, light_ground, number):

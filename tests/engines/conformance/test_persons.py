@@ -95,6 +95,7 @@ def test_a_person_of_a_missing_mark_is_nobody(any_ground):
     assert doses.declare(any_ground)[0].exact_without_person == 2
 
 
+@pytest.mark.thin(1)
 def test_a_person_of_nearly_all_rows_is_named_to_the_owner(any_ground):
     """Of composite ids, too; a forgotten one is not named, nor is the largest of persons who are all large."""
     unit = PrivacyUnit(person=("site", "who"), rows=2)

@@ -116,6 +116,7 @@ def test_core(asked, part):
     answered(asked, (*FEW, *CORE)[part::3])
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("part", range(4))
 def test_many(light, part):
     answered(light, MANY[part::4])

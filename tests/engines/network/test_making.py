@@ -24,7 +24,7 @@ from discreet.engines.spark.engine import SparkEngine
 from discreet.errors import Refused, SchemaError, UsageError
 from engines.network.networks import NAMES, Changed, Network, contents, declared, networks, of_rows, tag
 from engines.persons_tables import KEY, TAG_KEY, File
-from tiers import examples
+from tiers import examples, size
 
 DUCKDB = DuckDBEngine(threads=1)
 MEMORY = MemoryEngine()
@@ -188,7 +188,7 @@ def test_other_engines_refuse_by_a_sentence_before_they_connect(tmp_path):
 
 
 @given(first=st.binary(min_size=16, max_size=16), second=st.binary(min_size=16, max_size=16), directed=st.booleans())
-@settings(SOME, max_examples=examples(50))
+@settings(SOME, max_examples=size(6, 50))
 def test_duckdb_finds_the_same_place(first, second, directed):
     sql = ", ".join(edge_place_sql("$first::BLOB", "$second::BLOB", directed=directed))
     values = {"secret": edges_secret(KEY), "first": first, "second": second}

@@ -20,6 +20,7 @@ def random_edges(rng, nodes, chance, *, directed=False):
     return shuffled([edge for edge in found if rng.random() < chance], rng)
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize(("few", "rounds"), [(-1, 60), (-1, 2), (3, 60), (2000, 60)])
 def test_it_is_the_obvious_one(few, rounds, directed, monkeypatch):
@@ -35,6 +36,7 @@ def test_it_is_the_obvious_one(few, rounds, directed, monkeypatch):
         assert (kept.exact_nodes, kept.directed) == (nodes, directed)
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("limit", [1, 3, 50])
 def test_a_hundred_thousand_edges_with_hubs(limit):
     rng = np.random.default_rng(limit)

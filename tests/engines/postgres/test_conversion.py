@@ -212,6 +212,7 @@ def test_what_is_no_number(cursor):
         assert coded(cursor, column, "float", "float8", [math.nan, math.inf, -math.inf]) == [None] * 3
 
 
+@pytest.mark.deep
 def test_a_cell_of_140_megabytes_is_no_error(cursor):
     """The server fails to trim it; it is not asked to."""
     cell = f"(SELECT repeat('1', {140 * 2**20}) AS v OFFSET 0) AS s"

@@ -25,7 +25,7 @@ from engines.postgres.filed import Filed
 from engines.postgres.server import NOWHERE, declared_rows, execute, load, new_name
 from engines.tables import questions, tables
 from engines.test_persons_through import SHOP, shops, tag
-from tiers import examples
+from tiers import size
 
 MEMORY = MemoryEngine()
 AGE = Number(name="age", type="integer", low=0, high=120)
@@ -63,7 +63,7 @@ def _key(row):
 
 
 @given(data=st.data(), table=tables())
-@settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=size(5, 40), deadline=None, suppress_health_check=list(HealthCheck))
 def test_rows_are_those_of_the_reference(filed, folder, data, table):
     agree(filed, folder, table, [data.draw(questions(table.schema)) for _ in range(3)])
 
@@ -86,7 +86,7 @@ def same_persons(filed, folder, world):
 
 
 @given(world=persons())
-@settings(max_examples=examples(25), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=size(4, 25), deadline=None, suppress_health_check=list(HealthCheck))
 def test_persons_keep_the_rows_that_the_reference_keeps(filed, folder, world):
     same_persons(filed, folder, world)
 
@@ -100,7 +100,7 @@ def test_persons_keep_the_rows_that_the_reference_keeps_at_length(filed, folder,
 
 
 @given(shop=shops())
-@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=size(3, 10), deadline=None, suppress_health_check=list(HealthCheck))
 def test_persons_on_the_way_are_those_of_the_reference(filed, folder, shop):
     items, path = shop.write(folder)
     for forgotten in ([tag("y")], []):
@@ -215,6 +215,7 @@ TYPES = [
 ]
 
 
+@pytest.mark.thin(6)
 @pytest.mark.parametrize("number", range(len(TYPES)))
 def test_types_of_the_server(postgres_engine, postgres_address, number):
     type_, values, column, stored = TYPES[number]
@@ -326,6 +327,7 @@ def test_more_columns_than_the_server_has_room_for(postgres_engine):
             module.check_columns(schema)
 
 
+@pytest.mark.deep
 def test_as_many_columns_as_there_may_be(postgres_engine, postgres_address):
     """Each with as much as it can hold, still in one page."""
     for make, most in (

@@ -22,7 +22,7 @@ def test_neighbours(tmp_path, engine):
 
 @pytest.mark.timeout(300)
 def test_somebody_who_does_what_she_can_to_be_seen(tmp_path, engine):
-    seen = run(tmp_path, engine, pairs=size(30, 60), seed=7, worlds=loud_worlds)
+    seen = run(tmp_path, engine, pairs=size(20, 60), seed=7, worlds=loud_worlds)
     assert seen["keys"] and seen["Sum person l1"], seen
 
 

@@ -171,6 +171,7 @@ def check(found, known):
         assert found[level].sum(axis=0).tolist() == totals.tolist()
 
 
+@pytest.mark.thin(20)
 @pytest.mark.parametrize("totals", [None, 0, 1, 2])
 @pytest.mark.parametrize("seed", range(12))
 def test_tables_add_up_exactly_at_every_level(seed, totals):

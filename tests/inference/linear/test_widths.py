@@ -60,6 +60,7 @@ def right(width: float, weights: tuple[float, ...], law, doubt: float) -> bool:
     return least * (1 - 1e-9) <= width <= 1.02 * least + 0.015 * np.linalg.norm(weights) * np.sqrt(law.variance())
 
 
+@pytest.mark.thin(10)
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("weights", [(1.0,), (1.0, 1.0), (1.0, -0.3), (0.7, 0.5, -0.2), (3.0, 0.01, 0.01)])
 def test_widths_are_those_of_the_exact_law(law, weights):
@@ -151,6 +152,7 @@ def test_more_confidence_is_never_narrower_and_never_beyond_chernoff(weights, la
     assert widths == sorted(widths) and widths[0] >= 0
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("law", [*LAWS, DiscreteLaplace(scale=Fraction(900)), DiscreteGaussian(sigma2=Fraction(10**6))])
 def test_small_doubts_are_met_closely(law):
     one = shape_of(np.array([[1.0]]))

@@ -86,7 +86,7 @@ def test_bounds_have_no_cell_outside() -> None:
     assert Known(parts, Domain()).about(Region((Box({"age": Allowed.interval(0, 100)}),))) is None
 
 
-@pytest.mark.parametrize("seeds", [range(size(80, 300)), range(300, size(380, 600))], ids=str)
+@pytest.mark.parametrize("seeds", [range(size(40, 300)), range(300, size(340, 600))], ids=str)
 def test_small_worlds_against_all_atoms(seeds: range) -> None:
     check_small_worlds(seeds)
 

@@ -39,7 +39,7 @@ def side(name: str, *codes: int) -> Region:
     return Region((Box({name: Allowed.of(codes)}),))
 
 
-@pytest.mark.parametrize("seeds", [range(size(60, 200)), range(200, size(260, 400))], ids=str)
+@pytest.mark.parametrize("seeds", [range(size(30, 200)), range(200, size(230, 400))], ids=str)
 def test_tables_against_all_atoms(seeds: range) -> None:
     check_tables(seeds)
 

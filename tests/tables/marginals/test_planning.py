@@ -41,11 +41,13 @@ def test_adult_under_zcdp_is_as_exact_as_residual_planning(order, most):
     assert math.sqrt(planned.mean_variance) == pytest.approx(error(planned, RHO), rel=1e-3)
 
 
+@pytest.mark.deep
 def test_a_hundred_attributes():
     planned = plan(Wish.of_order((10,) * 100, 2), gaussian=True)
     assert math.sqrt(planned.mean_variance) == pytest.approx(58.28, abs=0.01)
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize(("order", "most", "direct"), [(1, 14.8, 14.99), (2, 72.0, 74.82), (3, 216.0, 234.5)])
 def test_adult_under_a_pure_epsilon(order, most, direct):
     """Below what the wished tables give alone, with the best split and least squares over what they share."""

@@ -102,6 +102,7 @@ def halved(precision):
     return replace(precision, of={subset: 2 * told for subset, told in precision.of.items()})
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("terms", TERMS)
 def test_tables_agree_and_have_one_total(tmp_path, terms):
     made = release(people(tmp_path), order=3, **terms)
@@ -120,6 +121,7 @@ def test_tables_agree_and_have_one_total(tmp_path, terms):
     assert made.marginal().values == pytest.approx(made.residuals.total)
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("terms", TERMS)
 def test_the_same_wish_again_is_free(tmp_path, terms, monkeypatch):
     project = people(tmp_path)
@@ -232,7 +234,7 @@ def test_what_cannot_be_is_refused_before_it_is_paid(tmp_path):
     assert not project.ledger.state.charges
 
 
-@pytest.mark.thin(5)
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(
     "wish",
     [

@@ -94,6 +94,7 @@ def test_bumps_are_better_than_the_tree_they_come_from():
     assert bumps(AllRanges(2**20), Tree(sizes=(1, 2), weights=(1.0, 1.0), variance=1.0), seconds=9) is None
 
 
+@pytest.mark.deep
 def test_bumps_are_found_where_no_tree_pays_and_where_the_tree_has_too_many_blocks():
     few, many = AllRanges(31), AllRanges(6000)
     tree = Forest(few, False).best(8)
@@ -129,6 +130,7 @@ def test_a_lower_bound_is_below_every_strategy_tried():
 # --- whole numbers
 
 
+@pytest.mark.deep
 def test_rounding_costs_less_than_a_thousandth():
     for workload in (AllRanges(256), Prefixes(200)):
         tree = Forest(workload, False).best(8)

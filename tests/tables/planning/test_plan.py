@@ -76,7 +76,7 @@ def test_named_strategies_have_the_errors_of_the_references(workload, gaussian, 
 # --- the targets
 
 
-@pytest.mark.thin(3)
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(
     ("workload", "gaussian", "seconds", "most"),
     [
@@ -180,6 +180,7 @@ def test_cells_that_no_range_tells_apart_are_measured_as_one():
     assert solver(planned.strategy).range_variances(np.array([0, 100]), np.array([99, 299])).tolist() == [np.inf, 1.0]
 
 
+@pytest.mark.deep
 def test_few_ranges_are_answered_better_than_by_a_plan_for_all():
     rng = np.random.default_rng(3)
     ends = np.sort(rng.integers(0, 512, (20, 2)), axis=1)
@@ -227,6 +228,7 @@ def test_real_noise_has_the_error_that_was_promised(workload, gaussian, strategy
 # --- manners
 
 
+@pytest.mark.deep
 def test_the_same_plan_comes_out_again():
     one, two = (plan(AllRanges(200), gaussian=False, seconds=0.3) for _ in range(2))
     assert one.strategy.to_data() == two.strategy.to_data()
@@ -238,6 +240,7 @@ def test_the_binary_tree_of_lectures_measures_every_level_alike():
     assert planned.strategy.moves(1).l1 == 11
 
 
+@pytest.mark.deep
 def test_kinds_of_strategy():
     assert isinstance(plan(AllRanges(5), gaussian=False).strategy, Identity)
     assert isinstance(plan(AllRanges(256), gaussian=False).strategy, Stack)

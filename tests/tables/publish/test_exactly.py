@@ -95,6 +95,7 @@ LEFT_OUT = [
 ]
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("text", LEFT_OUT)
 def test_a_plan_that_leaves_rows_out_has_no_exact_totals(tmp_path, text):
     """Else two such plans differ by the exact number of some kind of people, and estimates are biased."""
@@ -184,6 +185,7 @@ DECLARED = {
 }
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("declared", DECLARED)
 def test_only_what_the_owner_declares_can_be_exact(tmp_path, declared):
     project = make(tmp_path, extra=f'invariants = ["{declared}"]\n')
@@ -209,6 +211,7 @@ def test_without_a_declaration_nothing_is_exact(tmp_path):
     assert not project.ledger.refresh().invariants
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(
     ("declared", "text"),
     [

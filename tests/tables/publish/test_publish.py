@@ -64,6 +64,7 @@ def check_adds_up(made):
         assert by_node == {key: row["count"] for key, row in totals.items()}
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("delta", ["1e-7", 0])
 def test_tables_add_up(tmp_path, delta):
     made = run(make(tmp_path), delta=delta)
@@ -252,6 +253,7 @@ def test_stated_errors_are_those_of_the_linear_map(tmp_path):
         np.testing.assert_allclose(np.broadcast_to(stated, totals[level].shape), np.sqrt(totals[level]), rtol=1e-8)
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("scale", [0.4, 2.0])
 @pytest.mark.parametrize("weights", [[1.0], [0.5, 0.5], [0.7, 0.2, 0.1], [0.1] * 10, [0.5, -0.5, 0.9]])
 def test_intervals_hold_as_often_as_they_say(scale, weights):

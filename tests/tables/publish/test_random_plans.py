@@ -87,7 +87,7 @@ def check(offer, counts):
         np.testing.assert_allclose(found.estimates[layout.known].sum(axis=0), totals, atol=1e-5)
 
 
-@pytest.mark.thin(3)
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("seed", range(8))
 def test_what_is_accepted_adds_up(tmp_path, seed):
     project = make(tmp_path, extra='invariants = ["block", "sex", "work"]\n')

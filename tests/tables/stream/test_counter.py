@@ -38,6 +38,7 @@ def test_every_number_is_drawn_once_and_reads_no_later_step(counter):
         assert counter.exact(steps).tolist() == (matrix @ ahead)[counter.due(step)].tolist()
 
 
+@pytest.mark.thin(6)
 @pytest.mark.parametrize("counter", COUNTERS, ids=lambda c: f"{type(c).__name__}{c.horizon}")
 def test_estimates_are_least_squares_from_what_is_known(counter):
     matrix = counter.strategy.matrix().astype(float)

@@ -25,7 +25,7 @@ STEPS = 160
 DOUBT = 1e-7
 
 
-@pytest.fixture(scope="module", params=["1e-6", "0"], ids=["gaussian", "laplace"])
+@pytest.fixture(scope="module", params=["1e-6", pytest.param("0", marks=pytest.mark.deep)], ids=["gaussian", "laplace"])
 def walked(request, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DISCREET_STATE", str(tmp_path_factory.mktemp("state")))

@@ -13,6 +13,7 @@ from discreet.tables.stream.tree import best_tree
 PAGE = (Path(__file__).parents[3] / "docs" / "tables" / "stream.md").read_text()
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("size", [32, 365, 1024])
 def test_the_figures(size):
     root, tree = Root(size), best_tree(size)

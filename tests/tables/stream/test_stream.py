@@ -49,6 +49,7 @@ def test_gaussian_where_there_is_a_delta_and_the_charge_is_that_of_the_matrix(pr
     assert stream.plan.cost.epsilon is None
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("budget", ["{ epsilon = 10 }", "{ epsilon = 10, delta = 1e-6 }"])
 def test_a_tree_of_laplace_noise_where_there_is_none(tmp_path, budget):
     project = make(tmp_path, MANY, budget=budget)

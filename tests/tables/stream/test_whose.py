@@ -128,6 +128,7 @@ def test_where_analysts_have_quotas_a_nameless_caller_takes_no_step(tmp_path):
     assert again.next().step == 4
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("step", [None, float("nan"), 1.5, True, [1], "1.5", object()])
 def test_what_is_no_step_is_said(tmp_path, step):
     project = make(tmp_path, {"a": 3, "b": 2})
