@@ -57,7 +57,6 @@ def cursor(engine, file):
         yield cursor
 
 
-@pytest.mark.thin(8)
 @pytest.mark.parametrize(
     "sql",
     [

@@ -56,7 +56,6 @@ def test_a_plain_charge_row_would_pass(raw: psycopg.Connection):
         insert_charge(raw)
 
 
-@pytest.mark.thin(10)
 @pytest.mark.parametrize(
     "changes",
     [
@@ -125,7 +124,6 @@ def test_entries_follow_one_another(raw: psycopg.Connection, change: dict[str, o
 ALL = "discreet_ledger_entries"
 
 
-@pytest.mark.thin(9)
 @pytest.mark.parametrize(
     "change",
     [
