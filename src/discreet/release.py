@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from discreet import exact, notebook
 from discreet.accounting import events
 from discreet.errors import UsageError
-from discreet.present.cells import DASH, with_noise
+from discreet.present.noisy_numbers import DASH, with_noise
 
 if TYPE_CHECKING:
     import pandas

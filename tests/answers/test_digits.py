@@ -11,7 +11,7 @@ import discreet
 from discreet.measurement import ChosenBins
 from discreet.plan import formula
 from discreet.plan.expressions import Code
-from discreet.present.cells import with_noise
+from discreet.present.noisy_numbers import with_noise
 from discreet.release import Release
 from discreet.sql.keys import between, middle, quantile_axis
 from discreet.sql.typed import Numeric, Typed

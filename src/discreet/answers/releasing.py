@@ -8,7 +8,7 @@ from discreet.answers.quoting import FREE, Wish, cost_of, spending
 from discreet.answers.refine import Reading
 from discreet.curator import Version
 from discreet.ledger.ledger import Ledger
-from discreet.present.cells import DASH
+from discreet.present.noisy_numbers import DASH
 from discreet.release import Release
 from discreet.sql.text import statements
 

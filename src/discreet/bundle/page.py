@@ -9,7 +9,7 @@ from typing import Any
 
 from discreet.bundle.card import said
 from discreet.bundle.sheet import Sheet
-from discreet.present.cells import DASH, with_noise
+from discreet.present.noisy_numbers import DASH, with_noise
 from discreet.release import Cell
 
 #: The first rows are shown; all of them are in the data files. Of rows that were sampled a few show their form.

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from discreet.charts import axis, svg
 from discreet.charts.scale import Scale, finite, span, widened
-from discreet.present.cells import DASH, with_noise
+from discreet.present.noisy_numbers import DASH, with_noise
 
 #: More bars than this are not read any more: the largest are drawn, and how many more there are is said.
 MOST = 40

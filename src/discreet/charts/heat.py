@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from discreet.charts import axis, svg
 from discreet.charts.scale import finite
-from discreet.present.cells import DASH, with_noise
+from discreet.present.noisy_numbers import DASH, with_noise
 
 #: From far below to far above; without negative numbers only the second half is used.
 CLASSES = (

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from discreet.charts import axis, moments, svg
 from discreet.charts.scale import Scale, finite, span, ticks, widened
-from discreet.present.cells import DASH, with_noise
+from discreet.present.noisy_numbers import DASH, with_noise
 
 _HEIGHT = 230.0
 #: Series are told apart by class: so many classes there are.

@@ -15,7 +15,7 @@ from rich.text import Text as RichText
 from discreet import exact
 from discreet.cli import show
 from discreet.cli.flags import has_place
-from discreet.present.cells import DASH
+from discreet.present.noisy_numbers import DASH
 
 if TYPE_CHECKING:
     from discreet.answers.bounds import Bias, Bought

@@ -26,7 +26,7 @@ from discreet.cli.flags import (
 )
 from discreet.cli.spread import plain_lines, spread, synth
 from discreet.errors import UsageError
-from discreet.present.cells import with_noise
+from discreet.present.noisy_numbers import with_noise
 from discreet.release import legend
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from discreet.cli import show
 from discreet.cli import stream as following
 from discreet.cli.flags import HERE, Analyst, Confidence, Folder, Fresh, Json, writable
 from discreet.errors import UsageError
-from discreet.present.cells import DASH, with_noise
+from discreet.present.noisy_numbers import DASH, with_noise
 from discreet.release import legend
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from discreet.present.cells import with_noise
+from discreet.present.noisy_numbers import with_noise
 from discreet.release import drowned
 
 #: Larger tables are not drawn: nobody would see a cell.
