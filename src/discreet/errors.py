@@ -147,12 +147,12 @@ class BudgetExceeded(DiscreetError):
         hint: str = "",
         needed: dict[str, str | None],
         remaining: dict[str, str | None],
-        binding: Binding = "loss",
+        binding: Binding | None = None,
     ) -> None:
         super().__init__(reason, hint=hint)
         self.needed = needed
         self.remaining = remaining
-        #: Which limit is too small; what could be asked instead depends on it.
+        #: Which limit is too small, where the ledger said so; what could be asked instead depends on it.
         self.binding = binding
 
 

@@ -112,14 +112,12 @@ def test_dense_worlds():
 
 
 @pytest.mark.fuzz
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize("seed", range(100, 116))
 def test_many_small_worlds(seed):
     check_many(seed, 1000)
 
 
 @pytest.mark.fuzz
-@pytest.mark.timeout(600)
 def test_many_dense_worlds():
     for seed in range(100, 200):
         check_dense(seed)

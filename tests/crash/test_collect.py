@@ -159,12 +159,10 @@ def ids_of(store, asked):
     return found
 
 
-@pytest.mark.timeout(120)
 def test_kills_under_load(tmp_path):
     assert storm(str(tmp_path / "surveys.sqlite"), KILLS) == []
 
 
-@pytest.mark.timeout(120)
 def test_telling_before_the_commit_is_caught(tmp_path):
     assert any("lost" in problem for problem in storm(str(tmp_path / "surveys.sqlite"), 4, "tells_before_commit"))
 

@@ -68,13 +68,11 @@ def folders(tmp_path: Path) -> Iterator[tuple[Path, Path]]:
     shutil.rmtree(memory)
 
 
-@pytest.mark.timeout(180)
 def test_kills_at_any_time(folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch):
     kill(folders, monkeypatch, ledgers=size(1, 2))
 
 
 @pytest.mark.fuzz
-@pytest.mark.timeout(600)
 def test_three_hundred_kills(folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch):
     kill(folders, monkeypatch, ledgers=6)
 
@@ -99,7 +97,6 @@ def kill(folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, *, ledgers
     assert said > killed // 10
 
 
-@pytest.mark.timeout(180)
 def test_death_at_every_step_of_a_charge(folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("DISCREET_STATE", str(folders[1] / "state"))
     paths = {point: folders[1] / f"{number}" / "ledger.db" for number, point in enumerate(POINTS)}

@@ -125,7 +125,6 @@ def race(url: str, folder: Path, limit: Fraction, monkeypatch: pytest.MonkeyPatc
         return wrong + problems(address, states, ids, limit, monkeypatch)
 
 
-@pytest.mark.timeout(180)
 def test_two_machines_spend_a_budget_exactly(postgres: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     assert race(postgres, tmp_path, Fraction(1, size(2, 1)), monkeypatch) == []
 
@@ -140,7 +139,6 @@ def test_a_hundred_races(postgres: str, tmp_path: Path, monkeypatch: pytest.Monk
 # -- a curator who dies ---------------------------------------------------------------------------
 
 
-@pytest.mark.timeout(180)
 def test_curators_killed_at_every_step_and_at_any_time(postgres: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Alone, and with eight threads that share a commit: an anchor that is many rows behind is no fault."""
     shared, kills = list(POINTS)[:: size(3, 1)], size(4, 12)
@@ -224,7 +222,6 @@ def torture(
 
 
 @pytest.mark.skipif("DISCREET_TEST_POSTGRES" in os.environ, reason="kills a server of its own")
-@pytest.mark.timeout(240)
 def test_a_server_killed_under_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     torture(tmp_path, size(1, 2), Fraction(size(4, 8)), monkeypatch)
 

@@ -9,8 +9,6 @@ import sys
 from fractions import Fraction
 from pathlib import Path
 
-import pytest
-
 from crash.harness import IMPORTS
 from discreet.ledger.ledger import Ledger
 from ledger.ledgers import guarantee, make
@@ -61,14 +59,12 @@ def problems(path: Path, ids: list[str], errors: list[str]) -> list[str]:
     return found
 
 
-@pytest.mark.timeout(180)
 def test_the_budget_is_spent_exactly(path: Path):
     make(path, guarantee(LIMIT, 0, "pure")).close()
     ids, errors = race(path)
     assert problems(path, ids, errors) == []
 
 
-@pytest.mark.timeout(180)
 def test_reading_before_locking_is_caught(path: Path):
     make(path, guarantee(LIMIT, 0, "pure")).close()
     ids, errors = race(path, "without_locks")

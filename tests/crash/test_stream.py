@@ -81,7 +81,6 @@ def memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
-@pytest.mark.timeout(180)
 def test_death_at_one_write_after_the_other(memory: Path):
     """One stream, whose every life but the last leaves at another point: what one of them spoils the last one shows."""
     folder, steps = memory / "own", 2 * len(POINTS)
@@ -94,7 +93,6 @@ def test_death_at_one_write_after_the_other(memory: Path):
 
 
 @pytest.mark.deep
-@pytest.mark.timeout(180)
 def test_death_between_every_two_writes_of_a_step(memory: Path):
     """As above, with a stream for each point."""
     folders = {point: memory / str(number) for number, point in enumerate(POINTS)}
@@ -111,7 +109,6 @@ def test_death_between_every_two_writes_of_a_step(memory: Path):
     assert outcome.faults == []
 
 
-@pytest.mark.timeout(180)
 def test_kills_at_any_time(memory: Path):
     folder, steps = memory / "own", 12
     expected = project(folder, steps=steps)

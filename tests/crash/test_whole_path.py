@@ -30,14 +30,12 @@ ROUNDING = 5
 
 
 @pytest.mark.thin(1)
-@pytest.mark.timeout(240)
 @pytest.mark.parametrize("budget", BUDGETS)
 def test_kills_on_the_whole_path(tmp_path: Path, budget: str):
     kill(tmp_path, budget, lives=size(6, 30))
 
 
 @pytest.mark.fuzz
-@pytest.mark.timeout(480)
 @pytest.mark.parametrize("budget", BUDGETS)
 def test_a_hundred_kills_on_the_whole_path(tmp_path: Path, budget: str):
     lost = kill(tmp_path, budget, lives=100)

@@ -16,7 +16,6 @@ import pytest
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples"
 #: The suite's limit is for tests; a whole program on a busy machine may take longer.
-pytestmark = pytest.mark.timeout(300)
 NAMES = [
     "audit",
     "census_block",

@@ -17,8 +17,6 @@ from laws.constructs import EXPRESSIONS, POSITIONS
 from laws.test_errors_tell_nothing import BAD, DECLARED, GOOD, MARKS, NAMES, outcome
 from tiers import size
 
-pytestmark = pytest.mark.timeout(600)
-
 ROWS = {"bad": [*GOOD[:6], *BAD, *GOOD[6:]], "empty": []}
 ADDRESSES = {"postgres": lambda ground: ground.address, "spark": lambda ground: spark.ADDRESS}
 elsewhere = pytest.mark.parametrize(

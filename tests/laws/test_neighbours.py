@@ -91,7 +91,6 @@ def files(world):
     return [source.file for source in world.sources.values()]
 
 
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize("part", [part if part in SUITE else pytest.param(part, marks=pytest.mark.fuzz) for part in range(20)])  # fmt: skip
 def test_neighbours(tmp_path, engine, part):
     """About 600 pairs in the deep tier, with those below; `./do fuzz` asks of fifty thousand."""
@@ -99,7 +98,6 @@ def test_neighbours(tmp_path, engine, part):
     assert seen["inside"] and seen["outside"] and seen["refused"] < seen["asked"], seen
 
 
-@pytest.mark.timeout(600)
 def test_each_bound_is_attained(tmp_path, engine):
     """By somebody who does what she can to be seen."""
     seen = run(tmp_path, engine, pairs=250, seed=7, worlds=loud_worlds, until=ATTAINED)
@@ -107,7 +105,6 @@ def test_each_bound_is_attained(tmp_path, engine):
     assert not missing, f"never seen: {missing}"
 
 
-@pytest.mark.timeout(600)
 def test_what_bounds_are_bought_by(tmp_path, engine):
     """The steps of `discreet bounds` read the same tables, and the roster of persons."""
     law = Law()
@@ -147,7 +144,6 @@ def _bought(version):
     return prices
 
 
-@pytest.mark.timeout(600)
 def test_whatever_the_noise_an_answer_is_shown(tmp_path, engine):
     """After the charge nothing fails: not the draw, the store, the formulas nor the intervals."""
     run(tmp_path, engine, pairs=size(20, 150), seed=8, check=answered)

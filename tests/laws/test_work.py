@@ -72,7 +72,6 @@ def run(folder, *, worlds, seed, pairs):
     return seen
 
 
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize("kind", [worlds, loud_worlds])
 def test_a_unit_does_no_more_than_the_plan_says(tmp_path, quick_files, kind):
     seen = run(tmp_path, worlds=kind, seed=1, pairs=2)

@@ -208,7 +208,6 @@ def on_postgres(url: str) -> type[LedgerMachine]:
     return PostgresMachine
 
 
-@pytest.mark.timeout(600)
 def test_the_ledger_in_postgres_does_what_the_model_does(postgres: str):
     run_state_machine_as_test(on_postgres(postgres), settings=work(size(1, 4)))
 
@@ -219,7 +218,6 @@ def test_the_ledger_in_postgres_does_what_the_model_does_for_long(postgres: str)
     run_state_machine_as_test(on_postgres(postgres), settings=work(200 * int(os.environ.get("DISCREET_FUZZ", "1"))))
 
 
-@pytest.mark.timeout(600)
 def test_the_ledger_does_what_the_model_does():
     run_state_machine_as_test(LedgerMachine, settings=work(size(6, 60)))
 

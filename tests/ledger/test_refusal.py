@@ -29,6 +29,7 @@ def test_in_epsilon(path: Path):
     assert found.reason == "this question costs epsilon 0.5 and 'patients' has 0.3 left of 3"
     assert found.needed == {"epsilon": "0.5", "delta": "0"}
     assert found.remaining == {"epsilon": "0.3", "delta": "0"}
+    assert found.binding == "loss"
 
 
 def test_needed_is_rounded_up_and_remaining_down(path: Path):
@@ -46,7 +47,7 @@ def test_in_rho(path: Path):
         f"this question costs rho 0.125 and 'patients' has rho {exact.show(limit - Fraction('0.15'))} left of "
         f"{exact.show(limit)} (epsilon 3 at delta 5e-07)"
     )
-    assert found.needed["epsilon"] is not None
+    assert found.needed["epsilon"] is not None and found.binding == "loss"
 
 
 def test_when_all_of_rho_is_gone_nothing_remains(path: Path):
@@ -80,3 +81,4 @@ def test_in_delta(path: Path):
         found = refused(ledger, Threshold(scale=Fraction(10), l1=1, delta=Fraction(2, 10**7)))
     assert found.reason == ("this question costs delta 2e-07 for its keys and 'patients' has 1e-07 left of 5e-07")
     assert (found.needed["delta"], found.remaining["delta"]) == ("2e-07", "1e-07")
+    assert found.binding == "keys"

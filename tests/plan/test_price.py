@@ -11,7 +11,7 @@ from discreet.plan.cells import Axis
 from discreet.plan.expressions import Code, Member, TextCode
 from discreet.plan.inquiry import Inquiry, Quantile
 from discreet.plan.predicate import TRUE
-from discreet.plan.price import Discover, Measure, price, region_of
+from discreet.plan.price import Discover, Measure, cheapest, price, region_of
 from discreet.plan.relation import Filter, Scan
 from discreet.plan.stability import reach
 from discreet.plan.statistics import Distinct, Persons, Rows, Sum
@@ -175,3 +175,13 @@ def test_numbers_within_a_larger_inquiry_are_those_of_the_larger():
     order = part.order_in(whole)
     assert order.statistics == (whole.order.statistics[3], whole.order.statistics[1])
     assert order.sets == whole.order.sets[::-1] and order.quantiles == ()
+
+
+@pytest.mark.parametrize("least", [1, 59_313, 5_000_000, 20_000_000])
+def test_a_guess_changes_no_price(least):
+    """A search that begins at a wrong guess ends where one without a guess does."""
+    good = lambda epsilon: epsilon * 10**6 >= least  # noqa: E731
+    found = cheapest(good, width=Fraction(50))
+    assert found == Fraction(least, 10**6)
+    for near in (0.0, 1e-9, least / 1e6, 1.00005 * least / 1e6, 0.995 * least / 1e6, 3 * least / 1e6, 1e9):
+        assert cheapest(good, width=Fraction(50), near=near) == found

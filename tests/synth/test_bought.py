@@ -46,7 +46,6 @@ def never_shown(folder, fits):
     assert words > (0.5 * fits if fits >= 40 else 0)  # what many share is bought and comes out
 
 
-@pytest.mark.timeout(300)
 def test_many_fits_show_no_rare_value(tmp_path):
     """Of ten fits one that shows it is still seen, unless fewer than one in ten does."""
     never_shown(tmp_path, size(10, 40))

@@ -14,7 +14,6 @@ from verify import world
 from verify.forging import changes, checker, signed_again, verdicts
 
 #: Bundles are made once for all tests of this folder, by whichever comes first.
-pytestmark = pytest.mark.timeout(300)
 
 #: What the checker leaves open, by the line that says so; the rest must be proved to the last line.
 LEFT = dict.fromkeys(

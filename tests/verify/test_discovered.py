@@ -5,8 +5,6 @@ import pytest
 from verify.forger import forged, store, stored
 from verify.forging import verdicts
 
-pytestmark = pytest.mark.timeout(300)
-
 
 def keys_of(payload):
     (part,) = [part for part in payload["parts"] if part["kind"] == "keys"]

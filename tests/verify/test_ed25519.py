@@ -9,7 +9,6 @@ from verify import world
 from verify.forging import checker, signed_again
 
 #: Bundles are made once for all tests of this folder, by whichever comes first.
-pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,6 @@ from verify.forger import derived, forged, opened, rules, store, stored
 from verify.forging import checker, signed_again, verdicts, worst
 
 #: Bundles are made once for all tests of this folder, by whichever comes first.
-pytestmark = pytest.mark.timeout(300)
 
 EVERY = {"every": []}
 AGE, SEX, WARD = {"column": "age"}, {"column": "sex"}, {"column": "ward"}

@@ -15,7 +15,6 @@ from tiers import examples
 from verify.forging import checker
 
 #: Bundles are made once for all tests of this folder, by whichever comes first.
-pytestmark = pytest.mark.timeout(300)
 
 KNOWN = {code.column: (code.low, code.high, code.null) for code in NUMBERS} | {"text": (None, None, True)}
 

@@ -11,7 +11,6 @@ from tiers import size
 from verify.forging import changes, checker, signed_again, verdicts, worst
 
 #: Bundles are made once for all tests of this folder, by whichever comes first.
-pytestmark = pytest.mark.timeout(300)
 
 
 def at(*path, to):

@@ -12,7 +12,6 @@ from verify import world
 from verify.forging import checker, signed_again, verdicts
 
 #: Bundles are made once for all tests of this folder, by whichever comes first.
-pytestmark = pytest.mark.timeout(300)
 
 
 def deep(levels):

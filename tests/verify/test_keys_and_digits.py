@@ -17,7 +17,6 @@ from verify.forging import checker, verdicts
 from verify.test_check_bundle import NAMES
 
 #: Bundles are made once for all tests of this folder, by whichever comes first.
-pytestmark = pytest.mark.timeout(300)
 
 #: Bundles whose tables show all keys that they have.
 GROUPED = [

@@ -13,7 +13,6 @@ from verify.forging import signed_again, verdicts, worst
 from verify.test_forgeries import at
 
 #: Bundles are made once for all tests of this folder, by whichever comes first.
-pytestmark = pytest.mark.timeout(300)
 
 COUNT = "SELECT sex, count(*) AS n FROM patients GROUP BY sex"
 

@@ -10,7 +10,6 @@ from verify.forger import forged, store, stored
 from verify.forging import checker, signed_again, verdicts, worst
 
 #: Bundles are made once for all tests of this folder, by whichever comes first.
-pytestmark = pytest.mark.timeout(300)
 
 
 def inside(*path, **more):

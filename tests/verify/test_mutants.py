@@ -12,7 +12,6 @@ from verify.conftest import state_in
 from verify.forging import verdicts
 
 #: Bundles are made once for all tests of this folder, by whichever comes first.
-pytestmark = pytest.mark.timeout(300)
 
 
 def rows_are_one(patch):

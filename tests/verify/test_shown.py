@@ -13,7 +13,6 @@ from verify.forger import csv_of, forged, opened, store, stored
 from verify.forging import signed_again, verdicts, worst
 
 #: Bundles are made once for all tests of this folder, by whichever comes first.
-pytestmark = pytest.mark.timeout(300)
 
 
 def undiscovered(documents):

@@ -110,6 +110,6 @@ def epsilon_of_a_count(rows: int, width: int, *, gaussian: bool) -> Fraction:
             return False
         return law.tail(width) <= Fraction(5, 100)
 
-    #: Of the continuous law, half a step farther out: ln 20 and the normal quantile.
+    # Of the continuous law, half a step farther out: ln 20 and the normal quantile.
     near = rows * (NORMAL_95 if gaussian else LOG_20) / (width + 0.5)
     return cheapest(within, width=Fraction(width), near=near)

@@ -1,1 +1,1 @@
-"""How a number looks: in text, in charts, in a notebook. Knows no release, no budget and no data."""
+"""How a number looks in text. Knows no release, no budget and no data."""

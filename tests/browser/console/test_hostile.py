@@ -14,7 +14,7 @@ from browser.console.place import Place, placed
 from discreet.console import render
 from tiers import size
 
-pytestmark = [pytest.mark.xdist_group("console-hostile"), pytest.mark.timeout(240)]  # long on a busy machine
+pytestmark = [pytest.mark.xdist_group("console-hostile")]
 
 #: What calls of a payload do.
 CAUGHT = "window.__hits = 0; window.__xss = () => { window.__hits += 1; };"

@@ -107,7 +107,6 @@ class Asking(threading.Thread):
 
 
 @pytest.mark.deep
-@pytest.mark.timeout(240)
 def test_killed_at_random_moments_every_key_is_paid_once(console, token, tmp_path, monkeypatch):
     monkeypatch.setattr(wire, "_LONGEST_WAIT_S", 0.3)
     console.start()

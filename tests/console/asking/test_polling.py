@@ -158,7 +158,6 @@ async def _at_once(began, *, grid_ms):
     pass
 
 
-@pytest.mark.timeout(180)
 def test_between_ticks_nothing_tells_that_the_work_has_ended(clinic, planted, monkeypatch):
     kind, work = planted
     running_ = looked(clinic, kind, work, held=True)

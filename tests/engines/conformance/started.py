@@ -15,7 +15,7 @@ from engines.spark.server import spark_tests
 _SPARK = pytest.param("spark", marks=spark_tests)
 
 #: Those that make a small table in no time.
-QUICK = [pytest.param(name, marks=pytest.mark.timeout(180)) for name in ("duckdb", "postgres")]
+QUICK = [pytest.param(name) for name in ("duckdb", "postgres")]
 #: The engines that are compared with the reference. Spark's tests share a worker, and so one Java.
 GROUNDS = [*QUICK, _SPARK]
 #: The same where Spark would take long for what its other tests see, too: it is for `./do fuzz`.

@@ -14,13 +14,11 @@ def engine(tmp_path, quick_files, postgres_engine, postgres_address):
     return Server(name="postgres", engine=postgres_engine, folder=tmp_path, address=postgres_address)
 
 
-@pytest.mark.timeout(300)
 def test_neighbours(tmp_path, engine):
     seen = run(tmp_path, engine, pairs=60, seed=1)
     assert seen["inside"] and seen["outside"], seen
 
 
-@pytest.mark.timeout(300)
 def test_somebody_who_does_what_she_can_to_be_seen(tmp_path, engine):
     seen = run(tmp_path, engine, pairs=size(20, 60), seed=7, worlds=loud_worlds)
     assert seen["keys"] and seen["Sum person l1"], seen

@@ -37,7 +37,7 @@ rootLogger.appenderRef.voice.ref = voice
 
 #: For `pytestmark`. Java takes most of a minute of a processor to get warm: the fast tier keeps one job, in
 #: engines/conformance/test_questions.
-spark_tests = [pytest.mark.xdist_group("spark"), pytest.mark.timeout(300), pytest.mark.deep]
+spark_tests = [pytest.mark.xdist_group("spark"), pytest.mark.timeout(1800), pytest.mark.deep]
 
 
 @cache

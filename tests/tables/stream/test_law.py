@@ -19,7 +19,6 @@ from discreet.tables.stream.counters import law_of
 from tables.stream.visits import make, state
 
 #: Tables and steps are made once for all tests, on a machine that may be busy.
-pytestmark = pytest.mark.timeout(180)
 
 STEPS = 160
 DOUBT = 1e-7

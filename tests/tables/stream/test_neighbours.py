@@ -27,7 +27,6 @@ from engines.persons_tables import KEY, TAG_KEY
 from tiers import size
 
 #: Tables and steps are made once for all tests, on a machine that may be busy.
-pytestmark = pytest.mark.timeout(180)
 
 VERSIONS = 3
 LIVES = list(itertools.product((0, 1, 3), repeat=VERSIONS))[:: size(2, 1)]
