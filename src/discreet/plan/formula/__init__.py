@@ -10,15 +10,8 @@ shares        how much each statistic's noise matters, and how to split a price
 digits        numbers with no more digits than the noise leaves meaningful
 """
 
-from discreet.plan.formula.digits import (
-    meaningful,
-    meaningful_quantiles,
-    meaningful_whole,
-    meaningful_within,
-)
-from discreet.plan.formula.fallbacks import Choices, Taken, coalesces, has_fallback, simplified, take, used
-from discreet.plan.formula.moments import (
-    Side,
+from discreet.plan.formula.aggregate_formulas import (
+    RegressionColumn,
     average,
     correlation,
     count,
@@ -29,32 +22,47 @@ from discreet.plan.formula.moments import (
     total,
     variance,
 )
-from discreet.plan.formula.nodes import (
+from discreet.plan.formula.digits import (
+    meaningful,
+    meaningful_quantiles,
+    meaningful_whole,
+    meaningful_within,
+)
+from discreet.plan.formula.fallbacks import (
+    Choices,
+    CoalesceChoice,
+    choose_argument,
+    coalesces,
+    groups_using,
+    has_fallback,
+    simplify,
+)
+from discreet.plan.formula.formula_nodes import (
     And,
     Arithmetic,
     Call,
-    Cell,
     Clamp,
     Compare,
     Formula,
+    FormulaConstant,
     IsNull,
     Not,
-    Number,
     Or,
     Quotient,
+    StatisticRef,
     cells,
-    compared,
+    compared_numbers,
     numbers_of_rows,
 )
+from discreet.plan.formula.formula_values import evaluate
 from discreet.plan.formula.shares import needs, split
 from discreet.plan.formula.uncertainty import Law, bounds, interval, least, limits
-from discreet.plan.formula.values import evaluate
 
 __all__ = [
     "And",
     "Arithmetic",
     "Call",
-    "Cell",
+    "StatisticRef",
     "Choices",
     "Clamp",
     "Compare",
@@ -62,16 +70,16 @@ __all__ = [
     "IsNull",
     "Law",
     "Not",
-    "Number",
+    "FormulaConstant",
     "Or",
     "Quotient",
-    "Side",
-    "Taken",
+    "RegressionColumn",
+    "CoalesceChoice",
     "average",
     "bounds",
     "cells",
     "coalesces",
-    "compared",
+    "compared_numbers",
     "correlation",
     "count",
     "covariance",
@@ -87,12 +95,12 @@ __all__ = [
     "meaningful_within",
     "needs",
     "numbers_of_rows",
-    "simplified",
+    "simplify",
     "slope",
     "split",
     "stddev",
-    "take",
+    "choose_argument",
     "total",
-    "used",
+    "groups_using",
     "variance",
 ]
