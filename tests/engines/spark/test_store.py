@@ -45,14 +45,14 @@ def check_lake(table):
     table.store.make(f"{table.folder}/rows-2")
     manifest = LakeManifest(columns=(("é", "integer"),), rows=LakePart(folder="rows-1", files=(("part.parquet", 3),)))
     with pytest.raises(LedgerFault):
-        table.whole()
+        table.whole_manifest()
     table.commit(manifest)
-    assert table.whole() == table.manifest() == manifest
+    assert table.whole_manifest() == table.manifest() == manifest
     table.drop_orphans()
     assert table.store.folders(table.folder) == ["rows-1"]
     table.store.write(f"{table.folder}/rows-1/part.parquet", b"1234")
     with pytest.raises(LedgerFault):
-        table.whole()
+        table.whole_manifest()
     check_both_parts(table)
 
 
@@ -67,11 +67,11 @@ def check_both_parts(table):
         table.commit(both)
     assert table.manifest() == before
     table.commit(both, after=before)
-    assert table.whole() == both
+    assert table.whole_manifest() == both
     for content in (b"1", b"123"):
         table.store.write(f"{table.folder}/persons-1/part.parquet", content)
         with pytest.raises(LedgerFault):
-            table.whole()
+            table.whole_manifest()
 
 
 def test_the_disk(tmp_path):

@@ -42,7 +42,7 @@ def query(context: RequestContext) -> HandlerResponse:
 
 def again(context: RequestContext) -> HandlerResponse:
     """Measure a release once more."""
-    query_request = context.body.wanted(_charged_release(context, context.handle.project))
+    query_request = context.body.to_query_request(_charged_release(context, context.handle.project))
     return _outcome_json(context.queries.ask(query_request, context.visitor, key=context.key, began=context.began))
 
 
